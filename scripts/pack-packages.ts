@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -10,6 +10,11 @@ export function packAll(destination: string): number {
   mkdirSync(destination, { recursive: true });
   const packages = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name));
   runIn(root, join(root, "node_modules/.bin/tsc"), "-b", "--force");
+  // The console is no package of its own on npm: the server brings its files.
+  runIn(root, "npm", "run", "build", "--silent", "--workspace", "@skein/console");
+  const served = join(root, "packages/server/dist/console");
+  rmSync(served, { recursive: true, force: true });
+  cpSync(join(root, "apps/console/dist"), served, { recursive: true });
   for (const folder of packages) runIn(folder, "npm", "pack", "--silent", "--pack-destination", destination);
   return packages.length;
 }

@@ -59,10 +59,14 @@ function serverAlone(folder: string, packed: string): string {
   return said;
 }
 
+/** The oldest version of zod that the packages say they work with. */
+const OLDEST_ZOD = "4.0.0";
+
 /** A folder with nothing but the packed files and what its own program needs. */
 function install(folder: string, packed: string): string {
   const files = packedWithDependencies(packed, "@skein/cli");
-  installIn(folder, [...files, "zod", "typescript", "@types/node"]);
+  // Another zod than ours, as a user may have it: types of two versions do not fit together.
+  installIn(folder, [...files, `zod@${OLDEST_ZOD}`, "typescript", "@types/node"]);
   say("installed", `${files.length} files, ${readdirSync(join(folder, "node_modules")).length} folders`);
   return folder;
 }
@@ -70,10 +74,10 @@ function install(folder: string, packed: string): string {
 async function tryOut(folder: string): Promise<void> {
   copyFileSync(join(root, "examples/tools.ts"), join(folder, "tools.ts"));
   say("an example runs", runIn(folder, process.execPath, "tools.ts").split("\n")[0] ?? "");
-  const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, skipLibCheck: true };
+  const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, skipLibCheck: false };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["tools.ts"] }));
   runIn(folder, join(folder, "node_modules/.bin/tsc"), "-p", ".");
-  say("its types are right", "tsc");
+  say("its types are right", `tsc, with zod ${OLDEST_ZOD} and without skipLibCheck`);
   const skein = join(folder, "node_modules/@skein/cli/bin/skein.js");
   say("skein run", runIn(folder, process.execPath, skein, "run", "How much is 2+2?").trim());
   say("skein sql", runIn(folder, process.execPath, skein, "sql", "--json", "select 42 as answer").trim());
@@ -93,6 +97,11 @@ async function serve(folder: string, skein: string): Promise<void> {
     for await (const line of createInterface(server.stdout)) if ((url = /http:\S+/.exec(line)?.[0])) break;
     const health = await fetch(`${url}/health`, { signal: AbortSignal.timeout(10_000) });
     say("skein serve", `/health ${health.status} ${await health.text()}`);
+    const page = await (await fetch(`${url}/`, { signal: AbortSignal.timeout(10_000) })).text();
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1];
+    const asset = await fetch(`${url}${script}`, { signal: AbortSignal.timeout(10_000) });
+    if (script === undefined || asset.status !== 200) throw new Error("The server does not bring the console.");
+    say("the console", `${script} ${asset.status}`);
   } finally {
     server.kill("SIGTERM");
   }

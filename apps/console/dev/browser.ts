@@ -12,6 +12,8 @@ export function chromiumPath(): string | undefined {
 
 export interface OpenBrowser {
   readonly context: BrowserContext;
+  /** Another profile in the same browser. */
+  newContext(): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
@@ -48,6 +50,11 @@ export async function openBrowser(options: {
   });
   return {
     context,
+    async newContext() {
+      const browser = context.browser();
+      if (!browser) throw new Error("The browser is gone.");
+      return browser.newContext({ viewport: { width: options.width, height: options.height } });
+    },
     async close() {
       await context.close();
       rmSync(profile, { recursive: true, force: true });

@@ -2,22 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startConsoleServer } from "./console-server.ts";
 import { seed } from "./seed.ts";
 
 const data = mkdtempSync(join(tmpdir(), "skein-console-"));
-const world = await seed({ data });
-const server = await startConsoleServer({
-  folder: join(import.meta.dirname, "../dist"),
-  target: world.platform.url,
-  port: Number(process.env["PORT"] ?? 0),
-});
-process.stdout.write(`${server.url}/#key=${world.platform.key}\n`);
+const world = await seed({ data, port: Number(process.env["PORT"] ?? 0) });
+process.stdout.write(`${world.platform.url}/#key=${world.platform.key}\n`);
 process.stdout.write(`main ${world.main}\nforked ${world.forked}\nlong ${world.long}\n`);
 await new Promise<void>((resolve) => {
   process.once("SIGINT", () => resolve());
   process.once("SIGTERM", () => resolve());
 });
-await server.close();
 await world.close();
 rmSync(data, { recursive: true, force: true });

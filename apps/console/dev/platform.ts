@@ -7,6 +7,7 @@ export interface Platform {
   readonly url: string;
   readonly key: string;
   readonly port: number;
+  readonly pid: number;
   /** Ends the process at once, as a crash would. */
   kill(): Promise<void>;
   stop(): Promise<void>;
@@ -18,10 +19,18 @@ export interface PlatformOptions {
   readonly modelUrl?: string;
   readonly config?: string;
   readonly port?: number;
+  /** Where the built console is; without it the one of its package. */
+  readonly consoleFolder?: string;
 }
 
 /** A real `skein serve` as a child of this process, on loopback with a store of its own. */
-export async function startPlatform({ data, modelUrl, config, port = 0 }: PlatformOptions): Promise<Platform> {
+export async function startPlatform({
+  data,
+  modelUrl,
+  config,
+  port = 0,
+  consoleFolder,
+}: PlatformOptions): Promise<Platform> {
   const key = "console-development-key";
   const args = [join(ROOT, "packages/cli/bin/skein.js"), "serve", "--port", String(port), "--data", data];
   if (config !== undefined) args.push("--config", config);
@@ -35,6 +44,7 @@ export async function startPlatform({ data, modelUrl, config, port = 0 }: Platfo
       HOME: data,
       SKEIN_API_KEY: key,
       SKEIN_CLAUDE_CODE: "off",
+      ...(consoleFolder !== undefined && { SKEIN_CONSOLE: consoleFolder }),
       ...(modelUrl !== undefined && { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "simulated" }),
     },
   });
@@ -44,7 +54,8 @@ export async function startPlatform({ data, modelUrl, config, port = 0 }: Platfo
     child.kill(signal);
     await gone;
   };
-  return { url, key, port: Number(new URL(url).port), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+  const pid = child.pid ?? 0;
+  return { url, key, pid, port: Number(new URL(url).port), kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
 
 function address(child: ChildProcess): Promise<string> {

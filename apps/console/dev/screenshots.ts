@@ -1,11 +1,10 @@
 /** `npm run screenshots`: every page in two sizes and two themes, from seeded sessions, into apps/console/pictures. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { openBrowser } from "./browser.ts";
-import { startConsoleServer } from "./console-server.ts";
 import { type SeededWorld, seed } from "./seed.ts";
 
 interface Shot {
@@ -38,6 +37,8 @@ const SHOTS: readonly Shot[] = [
   },
   { name: "session-long", path: ({ long }) => `/sessions/${long}?tab=tools` },
   { name: "context", path: ({ main }) => `/sessions/${main}/context` },
+  { name: "claude-code", path: () => "/history/3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01" },
+  { name: "usage-claude-code", path: () => "/usage?source=claude-code" },
   { name: "agents", path: () => "/agents" },
   { name: "usage", path: () => "/usage" },
   {
@@ -64,6 +65,17 @@ const SIZES = [
   { size: "phone", width: 390, height: 844, scale: 2, touch: true },
 ] as const;
 
+/** The pictures that the documents show; `--docs` puts them into docs/pictures. */
+const SHOWN: Readonly<Record<string, string>> = {
+  "home-desktop-light": "console-home.png",
+  "session-desktop-dark": "console-session.png",
+  "sessions-desktop-light": "console-sessions.png",
+  "claude-code-desktop-light": "console-claude-code.png",
+  "context-desktop-light": "console-context.png",
+  "home-phone-dark": "console-phone.png",
+};
+const isForDocs = process.argv.includes("--docs");
+
 const only = process.argv
   .find((argument) => argument.startsWith("--only="))
   ?.slice(7)
@@ -72,26 +84,31 @@ const folder = join(import.meta.dirname, "../pictures");
 mkdirSync(folder, { recursive: true });
 const data = mkdtempSync(join(tmpdir(), "skein-console-"));
 const world = await seed({ data });
-const server = await startConsoleServer({ folder: join(import.meta.dirname, "../dist"), target: world.platform.url });
+const { url, key } = world.platform;
 try {
   for (const { size, width, height, scale, touch } of SIZES)
     for (const dark of [false, true]) {
       const browser = await openBrowser({ width, height, scale, touch, dark });
       const page = await browser.context.newPage();
-      await page.goto(`${server.url}/#key=${world.platform.key}`);
+      await page.goto(`${url}/#key=${key}`);
+      // The cookie is there once a page is.
+      await page.locator(".app").waitFor();
       for (const shot of SHOTS) {
         if (only && !only.includes(shot.name)) continue;
-        await page.goto(`${server.url}${shot.path(world)}`);
+        await page.goto(`${url}${shot.path(world)}`);
         await page.waitForLoadState("load");
         await delay(1200);
         await shot.before?.(page);
         await delay(400);
-        await page.screenshot({ path: join(folder, `${shot.name}-${size}-${dark ? "dark" : "light"}.png`) });
+        const name = `${shot.name}-${size}-${dark ? "dark" : "light"}`;
+        await page.screenshot({ path: join(folder, `${name}.png`) });
+        const shown = SHOWN[name];
+        if (isForDocs && shown !== undefined)
+          copyFileSync(join(folder, `${name}.png`), join(import.meta.dirname, "../../../docs/pictures", shown));
       }
       await browser.close();
     }
 } finally {
-  await server.close();
   await world.close();
   rmSync(data, { recursive: true, force: true });
 }

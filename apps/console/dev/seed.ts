@@ -6,6 +6,7 @@ import { createAgents } from "./agents.ts";
 import { type Platform, startPlatform } from "./platform.ts";
 import { type ScriptedModel, startScriptedModel } from "./scripted-model.ts";
 import { FINISHED, OUTPUTS, PAST, RUNNING, SUBAGENTS, WAITING, exportRunsTwice } from "./stories/index.ts";
+import { writeClaudeSessions } from "./stories/claude-code.ts";
 import type { Story } from "./story.ts";
 
 const CONFIG = join(import.meta.dirname, "skein.config.ts");
@@ -29,7 +30,15 @@ export interface SeededWorld {
  * Makes sessions as they would come to be: agents run on a real store, with the simulator as their model. Only the clock is set
  * back for those of the past, and one worker is killed in the middle of a call.
  */
-export async function seed({ data, past = PAST.length }: { data: string; past?: number }): Promise<SeededWorld> {
+export async function seed({
+  data,
+  past = PAST.length,
+  port = 0,
+}: {
+  data: string;
+  past?: number;
+  port?: number;
+}): Promise<SeededWorld> {
   const model = await startScriptedModel();
   for (const story of [...PAST, ...FINISHED, ...WAITING, ...RUNNING, ...SUBAGENTS, exportRunsTwice])
     for (const { prompt, steps } of story.turns) model.plays(prompt, steps);
@@ -38,7 +47,9 @@ export async function seed({ data, past = PAST.length }: { data: string; past?: 
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
-  let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG });
+  // Where Claude Code would keep them: the home of the platform is its data folder.
+  writeClaudeSessions(join(data, ".claude"));
+  let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   for (const story of WAITING) await tell(client, story);
   const main = await tell(client, exportRunsTwice, { isAwaited: false });

@@ -1,5 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it must come before everything that makes a schema.
 import "./without-eval.ts";
+import { createClient } from "@skein/client";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 // oxlint-disable-next-line import/no-unassigned-import -- a style has nothing to import.
@@ -9,11 +10,13 @@ import { App } from "./app.tsx";
 import { applyTheme, chosenTheme } from "./shell/theme.ts";
 
 applyTheme(chosenTheme());
+// The browser's cookie says who calls.
+const client = createClient({ url: "" });
 const key = takeKey();
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(
     <StrictMode>
-      <App firstKey={key} />
+      <App client={client} linkKey={key} />
     </StrictMode>,
   );

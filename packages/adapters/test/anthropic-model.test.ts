@@ -59,3 +59,19 @@ test("an error in the middle of a stream is a failure with the model's own words
   const call = model.call(request, () => {}, new AbortController().signal);
   await expect(call).rejects.toMatchObject({ failure: { code: "overloaded_error", message: "Too busy." } });
 });
+
+test("an address at which nobody listens is named, and is not worth many retries", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.close();
+  const model = createAnthropicModel({ apiKey: "none", baseUrl });
+  await expect(model.call(request, () => undefined, new AbortController().signal)).rejects.toMatchObject({
+    failure: {
+      code: "connection_error",
+      message: `The model could not be reached at ${baseUrl} (ECONNREFUSED). Check the network, and ANTHROPIC_BASE_URL if it is set.`,
+    },
+    retryable: true,
+    mostRetries: 2,
+  });
+});

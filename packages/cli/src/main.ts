@@ -76,6 +76,11 @@ export const skein: Group = {
       summary: "Let Claude Code search its own past sessions, over MCP",
       load: async () => (await import("./commands/mcp.ts")).mcp,
     },
+    {
+      name: "completion",
+      summary: "Print a completion script for bash, zsh or fish",
+      load: async () => (await import("./commands/completion.ts")).completionOf(() => skein),
+    },
   ],
   examples: [
     ["skein serve", "The platform API on 127.0.0.1:7433"],

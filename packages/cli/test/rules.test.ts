@@ -6,6 +6,7 @@ import { PassThrough } from "node:stream";
 import { writeCorpus } from "@skein/history/testing";
 import { script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { greeting } from "../src/commands/serve.ts";
 import { skein as everything } from "../src/main.ts";
 import type { Command, Group } from "../src/terminal/command.ts";
 import { isConfirmed } from "../src/terminal/confirm.ts";
@@ -140,6 +141,17 @@ test("a session that was adopted from Claude Code cannot be continued here, and 
       out: "",
       err: expect.stringContaining(`skein run --server http://127.0.0.1:7433 --session ${adopted}`),
     });
+});
+
+test("a server's first greeting has the key on a terminal, and not in a log", () => {
+  const server = {
+    url: "http://127.0.0.1:7433",
+    key: { key: "the-secret-key", file: "/home/me/.skein/admin-key", isNew: true },
+    model: { description: "the simulator", simulated: true },
+    hasConsole: true,
+  };
+  expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
+  expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
 });
 
 test("keys are listed as a table, with times of this machine", async () => {

@@ -2,7 +2,7 @@ import type { ApiSession, Draft, Event } from "@skein/protocol";
 import { type ClientOptions, SkeinError, errorOf, keyHeader } from "./client.ts";
 import { type SseFrame, sseFrames } from "./sse-frames.ts";
 
-interface ConnectionOptions {
+export interface ConnectionOptions {
   readonly signal?: AbortSignal;
   /** Told before each new attempt, with how many have failed in a row. */
   readonly onReconnect?: (attempt: number) => void;
@@ -86,6 +86,27 @@ export async function* followChanges(
     if (event === "stream.opened") yield { type: "opened", cursor: id };
     if (event === "session.changed")
       yield { type: "change", cursor: id, ...(JSON.parse(data) as { session: ApiSession; last_sequence: number }) };
+  }
+}
+
+/** A change of one of Claude Code's sessions; `opened` whenever a connection began, because what happened before it is not told. */
+export type FollowedHistory =
+  | { readonly type: "opened" }
+  | {
+      readonly type: "change";
+      readonly session_id: string;
+      readonly change: "created" | "appended" | "rewritten" | "removed";
+    };
+
+/** Follows which of Claude Code's sessions change, over as many connections as it takes. */
+export async function* followHistory(
+  client: ClientOptions,
+  options: ConnectionOptions = {},
+): AsyncGenerator<FollowedHistory> {
+  for await (const { event, data } of frames(client, () => "/v1/history/events", options)) {
+    if (event === "stream.opened") yield { type: "opened" };
+    if (event === "history.changed")
+      yield { type: "change", ...(JSON.parse(data) as Omit<Extract<FollowedHistory, { type: "change" }>, "type">) };
   }
 }
 

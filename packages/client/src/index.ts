@@ -1,15 +1,25 @@
 import { type Calls, type ClientOptions, createCalls } from "./client.ts";
 import {
+  type ConnectionOptions,
   type FollowChangesOptions,
   type FollowOptions,
   type Followed,
   type FollowedChange,
+  type FollowedHistory,
   followChanges,
+  followHistory,
   followSession,
 } from "./follow.ts";
 
 export { type CallInput, type Calls, type ClientCall, type ClientOptions, SkeinError } from "./client.ts";
-export type { FollowChangesOptions, FollowOptions, Followed, FollowedChange } from "./follow.ts";
+export type {
+  ConnectionOptions,
+  FollowChangesOptions,
+  FollowOptions,
+  Followed,
+  FollowedChange,
+  FollowedHistory,
+} from "./follow.ts";
 export { type SseFrame, sseFrames } from "./sse-frames.ts";
 
 /** A Skein server, from a browser or from Node. */
@@ -18,6 +28,8 @@ export interface Client extends Calls {
   follow(sessionId: string, options?: FollowOptions): AsyncGenerator<Followed>;
   /** Which sessions of the tenant change, over as many connections as it takes. */
   followChanges(options?: FollowChangesOptions): AsyncGenerator<FollowedChange>;
+  /** Which of Claude Code's sessions change, over as many connections as it takes. */
+  followHistory(options?: ConnectionOptions): AsyncGenerator<FollowedHistory>;
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -25,5 +37,6 @@ export function createClient(options: ClientOptions): Client {
     ...createCalls(options),
     follow: (sessionId, follow) => followSession(options, sessionId, follow),
     followChanges: (follow) => followChanges(options, follow),
+    followHistory: (follow) => followHistory(options, follow),
   };
 }

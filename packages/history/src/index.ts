@@ -24,6 +24,7 @@ export {
   exportAllSessionsToJson,
   exportAllSessionsToMarkdown,
   exportSession,
+  exportSessionLines,
   exportSessionToHtml,
   exportSessionToJson,
   exportSessionToMarkdown,
@@ -32,8 +33,11 @@ export {
   type ExportOptions,
 } from "./export/export.ts";
 export { getAgentSession } from "./get/get-agent-session.ts";
+export { readLineAt, type LineOptions } from "./get/line-at.ts";
+export { getMessagePage, type MessagePage, type MessagePageOptions, type PlacedMessage } from "./get/message-page.ts";
 export { getSession, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
+export { getThreadMarks, type BranchPrompts, type ThreadMarks } from "./get/thread-marks.ts";
 export { listSessions } from "./list/list-sessions.ts";
 export { migrateSession, migrateWorkspace } from "./migrate/migrate.ts";
 export {
@@ -83,6 +87,9 @@ export { readHistory, type PromptHistory } from "./sources/claude-code/files/pro
 export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts";
 export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
+export { burnRateOf } from "./usage/burn-rate.ts";
+export { contextTokens } from "./usage/context-size.ts";
+export { getToolUsage, type ToolUsage } from "./usage/get-tool-usage.ts";
 export { getUsage } from "./usage/get-usage.ts";
 export type { UsageOptions } from "./usage/usage-options.ts";
 export type { UsageReport, UsageTotals } from "./usage/usage-report.ts";

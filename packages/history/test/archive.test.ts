@@ -85,6 +85,19 @@ test("an archive run reads and writes only new bytes, and keeps the old bytes of
   expect(pieces(data)).toHaveLength(4);
 });
 
+test("an archive run for one project or time keeps only the files of its sessions", async () => {
+  const data = prepared();
+  const other = sessionId(2);
+  const there = conversation("2026-11-05T10:00:00.000Z", { cwd: "/work/there" });
+  data.session(other, [there.user("elsewhere")], "-work-there");
+  data.write(`file-history/${id}/abc@v1`, "old");
+  data.write(`file-history/${other}/abc@v1`, "old");
+  const wanted = { ...optionsFor(data), workspace: "/work/app" };
+  expect(await archive(wanted)).toMatchObject({ files: 2, changedFiles: 2 });
+  const since = new Date("2026-11-04T00:00:00Z");
+  expect(await archive({ ...optionsFor(data), since })).toMatchObject({ files: 2, changedFiles: 2 });
+});
+
 test("many small pieces of an archived file are merged into one", async () => {
   const data = prepared();
   for (let run = 0; run < 20; run += 1) {

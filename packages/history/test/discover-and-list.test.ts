@@ -9,6 +9,7 @@ import {
   isDataNotFoundError,
   isWorkspaceNotFoundError,
   listSessions,
+  searchSessions,
 } from "../src/index.ts";
 import { isCurrent } from "../src/sources/claude-code/discover/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
@@ -145,6 +146,39 @@ describe("the list", () => {
     expect((await listSessions({ ...data.config, limit: 0 })).data).toEqual([]);
     expect((await listSessions(data.config)).pagination).toEqual({ total: 7, limit: 50, offset: 0, hasMore: false });
     await expect(listSessions({ ...data.config, limit: -1 })).rejects.toThrow(RangeError);
+  });
+
+  test("sessions without messages come last, and a snapshot gives them their time", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), hello("first", "2026-11-01T10:00:00.000Z"));
+    data.write(`projects/-work-app/${sessionId(2)}.jsonl`, "");
+    const snapshot = { messageId: "m", timestamp: "2026-11-03T10:00:00.000Z", trackedFileBackups: {} };
+    data.session(sessionId(3), [{ type: "file-history-snapshot", messageId: "m", snapshot }]);
+    data.session(sessionId(4), hello("second", "2026-11-02T10:00:00.000Z"));
+    for (const config of [data.config, data.indexed, data.indexed, { ...data.config, until: new Date("2100-01-01") }]) {
+      const { data: sessions } = await listSessions(config);
+      expect(sessions.slice(0, 2).map(({ id }) => id)).toEqual([sessionId(4), sessionId(1)]);
+      expect(sessions.slice(2).every(({ messageCount }) => messageCount === 0)).toBe(true);
+      const dated = sessions.find(({ id }) => id === sessionId(3));
+      expect(dated?.lastActivityAt.toISOString()).toBe("2026-11-03T10:00:00.000Z");
+    }
+    expect((await getSession(0, data.config)).id).toBe(sessionId(4));
+  });
+
+  test("a summary in the file of another session is the title of the session whose message it names", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), hello());
+    const summaries = [
+      { type: "summary", summary: "Of nobody", leafUuid: "unknown" },
+      { type: "summary", summary: "Greeting", leafUuid: leaf },
+    ];
+    data.session(sessionId(2), [...summaries, ...hello("later", "2026-11-02T10:00:00.000Z")]);
+    for (const config of [data.config, data.indexed, data.indexed]) {
+      const titles = (await listSessions(config)).data.map(({ summary }) => summary);
+      expect(titles).toEqual(["later", "Greeting"]);
+    }
+    expect((await getSession(sessionId(1), data.config)).summary).toBe("Greeting");
+    expect((await searchSessions("hello", data.config)).data[0]?.sessionSummary).toBe("Greeting");
   });
 
   test("takes the project from the lines, never from the folder, and finds it by path", async () => {

@@ -70,13 +70,23 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   "!doctype": ["html"],
   html: ["lang"],
   meta: ["charset", "http-equiv", "content", "name"],
-  section: ["class"],
-  details: ["class"],
+  header: ["class"],
+  nav: ["class"],
+  section: ["class", "id"],
+  details: ["class", "open"],
+  div: ["class"],
+  dl: ["class"],
   pre: ["class"],
+  p: ["class"],
+  span: ["class"],
+  table: ["class"],
   time: ["datetime"],
+  h1: ["class"],
   h2: ["id"],
+  a: ["href", "rel"],
 };
-const withoutAttributes = ["head", "title", "style", "body", "main", "h1", "h3", "table", "tr", "th", "td", "summary"];
+const withoutAttributes =
+  "head title style body main h3 h4 tr th td summary dt dd code br hr blockquote em strong ol li".split(" ");
 
 describe("a page of a hostile session", () => {
   test.each(attacks)(
@@ -87,6 +97,12 @@ describe("a page of a hostile session", () => {
       for (const { name, attributes } of elements) {
         expect([...Object.keys(allowed), ...withoutAttributes]).toContain(name);
         for (const attribute of Object.keys(attributes)) expect(allowed[name] ?? []).toContain(attribute);
+        // A link leads to a place on the page, or to a web page that is told nothing.
+        if (name === "a" && !/^#[\w-]+$/.test(attributes["href"] ?? ""))
+          expect(attributes).toMatchObject({
+            href: expect.stringMatching(/^https?:\/\//) as string,
+            rel: /noreferrer/,
+          });
       }
       expect(elements.filter(({ name }) => name === "style").length).toBe(1);
       // All of the text can be read, and invisible characters are shown as escapes.
@@ -102,7 +118,7 @@ describe("a page of a hostile session", () => {
     const rules = elements.filter(({ attributes }) => attributes["http-equiv"] === "Content-Security-Policy");
     const hash = createHash("sha256").update(style).digest("base64");
     expect(rules.map(({ attributes }) => attributes["content"])).toEqual([
-      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`,
+      `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`,
     ]);
     // The policy holds only for what comes after it.
     const before = elements.slice(0, elements.indexOf(rules[0] ?? { name: "", attributes: {}, path: [], text: "" }));

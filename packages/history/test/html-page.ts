@@ -13,7 +13,7 @@ interface Element {
   text: string;
 }
 
-const empty = new Set(["meta", "!doctype", "br"]);
+const empty = new Set(["meta", "!doctype", "br", "hr", "img"]);
 /** Elements whose content is text up to their closing tag. */
 const raw = new Set(["style", "title", "script", "textarea", "xmp", "iframe", "noscript", "plaintext"]);
 

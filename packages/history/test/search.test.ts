@@ -115,6 +115,84 @@ describe("queries", () => {
   });
 });
 
+describe("any script", () => {
+  const texts = [
+    "日本語のテスト",
+    "検索",
+    "검색어",
+    "Проверка ПОИСКА",
+    "Αναζήτηση ΣΕΛΊΔΑΣ",
+    "Élan VITAL, naïve café",
+    "بحث سريع",
+    "חיפוש",
+    "ค้นหา",
+    "खोज",
+    "Straße",
+    "İstanbul ısı",
+    "🦊 fox",
+  ];
+
+  /** As bytes of UTF-8, and with everything beyond ASCII as \u escapes, as some programs write it. */
+  const spellings: readonly [string, (line: string) => string][] = [
+    ["UTF-8", (line) => line],
+    [
+      "escapes",
+      (line) => line.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    ],
+  ];
+
+  test.each(spellings)(
+    "words of any script are found in any case, written as %s, with and without an index",
+    async (_, spell) => {
+      const data = createDataDirectory();
+      const talk = conversation();
+      const lines = texts.map((text) => spell(JSON.stringify(talk.user(`before ${text} after`))));
+      data.write(`projects/-work-app/${sessionId(1)}.jsonl`, `${lines.join("\n")}\n`);
+      const words = texts.flatMap((text, at) =>
+        text
+          .split(/[ ,]+/)
+          .flatMap((word) =>
+            [word, word.toLowerCase(), word.toUpperCase()]
+              .filter(({ length }) => length === word.length)
+              .map((each) => [each, at] as const),
+          ),
+      );
+      for (const config of [data.config, data.indexed]) {
+        for (const [word, at] of [
+          ...words,
+          ["本", 0],
+          ["검", 2],
+          ["ПРОВ", 3],
+          ["/検.$/", -1],
+          ["/日本.のテ/", 0],
+        ] as const) {
+          // A letter without a single lower case, such as ß and İ, is found as it is written.
+          const isFound =
+            at >= 0 && `before ${texts[at]} after`.toLowerCase().includes(word.toLowerCase().replaceAll("/", ""));
+          const isPattern = word.startsWith("/") && at >= 0;
+          const { data: found } = await searchSessions(word, config);
+          expect([word, found.map(({ fileLine }) => fileLine)]).toEqual([word, isFound || isPattern ? [at + 1] : []]);
+        }
+        await buildIndex(data.indexed);
+      }
+    },
+  );
+});
+
+test("a line that is not JSON is found by its text, with and without an index", async () => {
+  const data = createDataDirectory();
+  const path = `projects/-work-app/${sessionId(1)}.jsonl`;
+  data.write(path, `${jsonLines([conversation().user("hello")])}{"type":"user","message":"torn porcupine\n`);
+  data.append(path, `{"cut":"marmalade{"type":"user","uuid":"g","message":{"content":"glued walrus"}}\n`);
+  for (const config of [data.config, data.indexed]) {
+    const { data: found } = await searchSessions("porcupine", config);
+    expect(found).toMatchObject([{ messageType: "damaged", fileLine: 2, match: "porcupine", kind: "other" }]);
+    expect((await searchSessions("marmalade", config)).data).toMatchObject([{ messageType: "damaged", fileLine: 3 }]);
+    expect((await searchSessions("walrus", config)).data).toMatchObject([{ messageType: "user", fileLine: 3 }]);
+    await buildIndex(data.indexed);
+  }
+});
+
 describe("filters and pages", () => {
   test("a search is filtered by role, tool, project, date and subagents", async () => {
     const data = library();

@@ -284,6 +284,44 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
+  test("a day, a week and a month are split by model, and the parts are the whole", async () => {
+    const data = createDataDirectory();
+    const answer = (id: string, model: string): Fields =>
+      conversation("2026-11-01T10:00:00.000Z").answer("x", { message: { id, model } });
+    data.session(sessionId(1), [
+      answer("a", "claude-haiku-4-5"),
+      answer("b", "claude-opus-4-5"),
+      answer("c", "claude-opus-4-5"),
+    ]);
+    for (const config of [data.config, data.indexed, data.indexed]) {
+      const { byDay, byWeek, byMonth } = await getUsage(config);
+      for (const [row] of [byDay, byWeek, byMonth]) {
+        expect(row?.models.map(({ model, calls }) => [model, calls])).toEqual([
+          ["claude-opus-4-5", 2],
+          ["claude-haiku-4-5", 1],
+        ]);
+        expect(row?.models.reduce((sum, { costMicros }) => sum + costMicros, 0)).toBe(row?.costMicros);
+      }
+    }
+  });
+
+  test("the active block has a burn rate and a projection, also when the report comes from the index", async () => {
+    const data = createDataDirectory();
+    const usage = { input_tokens: 600_000, output_tokens: 0 };
+    const at = (time: string): Fields =>
+      conversation(time).answer("x", { message: { model: "claude-opus-4-5", usage } });
+    data.session(sessionId(1), [at("2026-11-01T10:20:00.000Z"), at("2026-11-01T11:20:00.000Z")]);
+    for (const config of [data.config, data.indexed, data.indexed]) {
+      const { activeBlock } = await getUsage({ ...config, now: new Date("2026-11-01T12:00:00.000Z") });
+      expect(activeBlock).toMatchObject({
+        remainingMinutes: 180,
+        burnRate: { tokensPerMinute: 20_000, costUsdPerHour: 6 },
+        projection: { totalTokens: 4_800_000, costUsd: 24 },
+      });
+      expect((await getUsage({ ...config, now: new Date("2026-11-01T15:00:00.000Z") })).activeBlock).toBeNull();
+    }
+  });
+
   test("usage is filtered by time and workspace", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [

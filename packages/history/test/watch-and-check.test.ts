@@ -106,6 +106,21 @@ describe("checking", () => {
     expect(report.damage.some(({ path }) => path === good)).toBe(false);
   });
 
+  test("verify and checkFormat read only the sessions that a project or a time chooses", async () => {
+    const data = createDataDirectory();
+    const there = conversation("2026-11-01T10:00:00.000Z", { cwd: "/work/there" });
+    data.session(sessionId(1), [there.user("x"), { type: "odd" }], "-work-there");
+    data.session(sessionId(2), [conversation("2026-11-02T10:00:00.000Z").user("y")]);
+    data.write(`projects/-work-app/${sessionId(2)}/subagents/agent-a1.jsonl`, "broken\n");
+    const chosen = { ...data.config, workspace: "/work/there" };
+    expect(await verify(chosen)).toMatchObject({ files: 1, lines: 2, damage: [] });
+    expect((await checkFormat(chosen)).unknownLines).toBe(1);
+    const newer = { ...data.config, since: new Date("2026-11-02T00:00:00Z") };
+    expect(await verify(newer)).toMatchObject({ files: 2, lines: 1, damage: [{ kind: "not-json" }] });
+    expect((await checkFormat(newer)).unknownLines).toBe(0);
+    await expect(verify({ ...data.config, workspace: "/nowhere" })).rejects.toThrow("/nowhere");
+  });
+
   test("checkFormat counts and shows types that this version does not know", async () => {
     const data = createDataDirectory();
     const talk = conversation();

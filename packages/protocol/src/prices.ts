@@ -7,6 +7,9 @@
 import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import type { CallCost } from "./usage.ts";
 
+/** Whoever needs prices alone needs not load the schemas. */
+export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
+
 /** The day on which the figures were last compared with the published list. */
 export const PRICES_VERSION = "2026-11-15";
 

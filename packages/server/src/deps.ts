@@ -3,6 +3,7 @@ import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol"
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
+import type { HistoryPort } from "./history-port.ts";
 import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
@@ -60,6 +61,8 @@ export interface ServerDeps {
   readonly files?: FileStore | undefined;
   /** Who answers SQL; without one nobody does. */
   readonly sql?: SqlPort | undefined;
+  /** Who reads Claude Code's own sessions; without one they are closed. */
+  readonly history?: HistoryPort | undefined;
   /** The built console; without it the first page says what runs here. */
   readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */

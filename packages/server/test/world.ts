@@ -77,6 +77,7 @@ export async function testServer(
     traceEndpoint?: string;
     sqlHistory?: string[];
     console?: string;
+    history?: { roots: string[]; keys: string[] };
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -93,6 +94,7 @@ export async function testServer(
     traceEndpoint: options.traceEndpoint,
     sqlHistory: options.sqlHistory ?? [],
     consoleFolder: options.console ?? null,
+    ...(options.history && { history: options.history }),
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),

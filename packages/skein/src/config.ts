@@ -35,6 +35,8 @@ export interface Config {
   readonly claudeCode: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
   readonly claude: ClaudeConfig;
+  /** The folder of another built console, or `off`: this server shows none. */
+  readonly console: string | undefined;
   /** The Redis that carries drafts and nudges between machines that share a store. */
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
@@ -44,6 +46,9 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** Addresses that webhooks may go to although they are not public. */
   readonly allowedWebhookAddresses: readonly string[];
+  /** Claude Code's data directories that may be read over HTTP, or `off`; and names of keys besides admins' that may. */
+  readonly history: readonly string[];
+  readonly historyKeys: readonly string[];
   /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
   readonly sqlHistory: readonly string[];
 }
@@ -144,11 +149,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       },
       sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
+    console: env["SKEIN_CONSOLE"] || undefined,
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
+    history: listIn(env["SKEIN_HISTORY"]),
+    historyKeys: listIn(env["SKEIN_HISTORY_KEYS"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
 }

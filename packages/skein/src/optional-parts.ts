@@ -35,6 +35,7 @@ export const loadPart = {
   mcp: () => optionalPart("mcp", () => import("@skein/adapters/mcp")),
   server: () => optionalPart("server", () => import("@skein/server")),
   sql: () => optionalPart("sql", () => import("@skein/sql/sandbox")),
+  claudeHistory: () => optionalPart("history", () => import("./serve/history/history.ts")),
   adoption: () => optionalPart("history", () => import("./adoption.ts")),
 };
 

@@ -84,7 +84,12 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     memory,
   });
   const loadTables = createTableLoader({ connection, library, openStore: storeOpener(options.store) });
-  const preparer = createPreparer({ connection, transcripts, loadTables });
+  const preparer = createPreparer({
+    connection,
+    transcripts,
+    loadTables,
+    checkRoots: () => void existingRoots(library),
+  });
   const caller = createCallerStatement(connection, memory);
   const deps = { connection, preparer, caller, memory };
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createSql, exportTables } from "@skein/sql";
 import { writeCorpus } from "@skein/history/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ask, folder, open } from "./sql.ts";
 
 test("every table and column is documented, and every documented table exists", async () => {
@@ -16,6 +16,8 @@ test("every table and column is documented, and every documented table exists", 
   for (const { name, about, columns } of tables) {
     expect(about, name).not.toBe("");
     expect(columns, name).not.toEqual([]);
+    // Records that were glued into one line share file and line.
+    expect(about, name).not.toMatch(/\bkey is\b/);
     for (const column of columns) expect(column.about, `${name}.${column.name}`).not.toBe("");
   }
 });
@@ -51,4 +53,18 @@ test("a statement that DuckDB rejects throws a SqlError with its message and the
     message: expect.stringMatching(/mesage[^]*LINE 1:[^]*\^/) as string,
   });
   await expect(sql.run("SELEC 1")).rejects.toMatchObject({ name: "SqlError" });
+});
+
+test("without a data directory the tables of Claude Code are an error, and the platform's tables are not", async () => {
+  vi.stubEnv("CLAUDE_CONFIG_DIR", join(folder(), "missing"));
+  const sql = await createSql();
+  try {
+    for (const table of ["claude_conversations", "claude.messages", "CLAUDE . sessions"])
+      await expect(sql.run(`FROM ${table}`), table).rejects.toMatchObject({ name: "DataNotFoundError" });
+    const others = ["SELECT count(*) FROM platform.sessions", "FROM all_usage", "SELECT 'FROM claude.messages'"];
+    for (const statement of others) await sql.run(statement);
+  } finally {
+    sql.close();
+    vi.unstubAllEnvs();
+  }
 });

@@ -4,6 +4,7 @@ import { type Agent, type AgentChange, sentenceOf } from "../api/api.ts";
 import { useModels } from "../api/context.tsx";
 import { Field } from "./field.tsx";
 import { changeOf, valuesOf } from "./form-values.ts";
+import { ToolChoice } from "./tool-choice.tsx";
 import { LimitFields, type SetValue } from "./limit-fields.tsx";
 
 interface AgentFormProps {
@@ -68,9 +69,7 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         <Field label="System prompt">
           <textarea className="textarea mono" rows={8} value={values.system_prompt} onChange={set("system_prompt")} />
         </Field>
-        <Field label="Tools of the server, by name, with commas">
-          <input className="input" value={values.tools} onChange={set("tools")} />
-        </Field>
+        <ToolChoice value={values.tools} onValue={(tools) => setValues({ ...values, tools })} />
         <LimitFields values={values} set={set} />
         <label className="check">
           <input

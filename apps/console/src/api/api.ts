@@ -1,11 +1,20 @@
-import { type Client, type Followed, SkeinError, createClient } from "@skein/client";
+import { type Client, type Followed, type FollowedChange, type FollowedHistory, SkeinError } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
 import { askSql, type SqlAnswer } from "./sql.ts";
 import { searchText, type TextMatch } from "./search-text.ts";
-import { openAwaits, type Waiting } from "./open-awaits.ts";
 import { usageByDayAndModel, type DayOfModels } from "./usage.ts";
 
 export type Session = RouteOutput<"getSession">;
+/** Something that a session waits for a person to answer, with the session it belongs to. */
+export type Waiting = RouteOutput<"listTenantAwaits">["data"][number];
+export type SqlTable = RouteOutput<"getSqlSchema">["data"][number];
+export type SqlExample = RouteOutput<"listSqlExamples">["data"][number];
+export type HistorySession = RouteOutput<"listHistorySessions">["data"][number];
+export type HistoryDetails = RouteOutput<"getHistorySession">;
+export type HistoryMessage = RouteOutput<"listHistoryMessages">["data"][number];
+export type HistoryMatch = RouteOutput<"searchHistory">["data"][number];
+export type HistoryUsageRow = RouteOutput<"getHistoryUsage">["data"][number];
+export type Me = RouteOutput<"getMe">;
 export type Agent = RouteOutput<"getAgent">;
 export type Sent = RouteOutput<"getRunStep">["data"][number];
 export type Model = RouteOutput<"listModels">["data"][number];
@@ -16,7 +25,7 @@ export type NewAgent = RouteInput<"createAgent">["body"];
 export type AgentChange = RouteInput<"patchAgent">["body"];
 export type MessageMode = "queue" | "steer" | "interrupt";
 export type PromptContent = RouteInput<"postMessage">["body"]["content"];
-export interface Page<Item> {
+interface Page<Item> {
   readonly data: Item[];
   readonly next_cursor: string | null;
 }
@@ -24,31 +33,39 @@ export interface Page<Item> {
 export interface SessionFilter {
   readonly agentId?: string | undefined;
   readonly status?: Session["status"] | undefined;
+  readonly activity?: Session["activity"] | undefined;
+  readonly outcome?: Session["outcome"] | undefined;
+  readonly model?: string | undefined;
   readonly tag?: string | undefined;
+  /** Text in the title. */
+  readonly title?: string | undefined;
+  /** Without sessions that work for another one. */
+  readonly isTopLevel?: boolean | undefined;
 }
 
-/**
- * Everything that the console asks of a server, one function per need. Nothing else in the console knows a route:
- * what a server cannot answer yet is put together here, and NEEDS.md has the route that would replace it.
- */
-export function createApi({ key }: { readonly key: string | undefined }) {
-  // Without a key the browser's cookie says who calls.
-  const client: Client = createClient({ url: "", ...(key !== undefined && { apiKey: key }) });
+export interface SessionPageQuery extends SessionFilter {
+  readonly sort?: "created" | "last_run";
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly isCounted?: boolean;
+}
+
+/** Everything that the console asks of a server, one function per need. Nothing else in the console knows a route. */
+export function createApi(client: Client) {
   const inSession = (session_id: string) => ({ params: { session_id } });
 
   return {
     health: (signal?: AbortSignal) => client.health({ ...(signal && { signal }) }),
 
-    sessions: ({ agentId, status, tag }: SessionFilter, cursor?: string): Promise<Page<Session>> =>
-      client.listSessions({
-        query: {
-          limit: 200,
-          ...(cursor !== undefined && { cursor }),
-          ...(agentId !== undefined && { agent_id: agentId }),
-          ...(status !== undefined && { status }),
-          ...(tag !== undefined && { tag }),
-        },
-      }),
+    me: () => client.getMe(),
+    /** Which sessions of the tenant change, for as long as the signal wants. */
+    changes: (options: Parameters<Client["followChanges"]>[0]): AsyncGenerator<FollowedChange> =>
+      client.followChanges(options),
+
+    sessions: (query: SessionPageQuery, signal?: AbortSignal) =>
+      client.listSessions({ query: sessionQuery(query), ...(signal && { signal }) }),
+    sessionsOf: async (ids: readonly string[]): Promise<readonly Session[]> =>
+      (await client.listSessions({ query: { ids: ids.join() } })).data,
     session: (id: string) => client.getSession(inSession(id)),
     newSession: (agentId: string, title?: string) =>
       client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
@@ -68,8 +85,15 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
     /** A page of the log, for what is over. */
-    events: (id: string, after: number, signal: AbortSignal) =>
-      client.listEvents({ ...inSession(id), query: { after, limit: 1000 }, signal }),
+    events: (id: string, after: number, signal: AbortSignal, limit = 1000) =>
+      client.listEvents({ ...inSession(id), query: { after, limit }, signal }),
+    /** The events before one, or the last ones of the log; oldest first. */
+    eventsBefore: (id: string, before: number | undefined, signal: AbortSignal) =>
+      client.listEvents({
+        ...inSession(id),
+        query: { limit: before === undefined ? END : 1000, ...(before === undefined ? { order: "last" } : { before }) },
+        signal,
+      }),
     follow: (id: string, options: Parameters<Client["follow"]>[1]): AsyncGenerator<Followed> =>
       client.follow(id, options),
     say: (
@@ -90,14 +114,12 @@ export function createApi({ key }: { readonly key: string | undefined }) {
       client.cancelSession({ ...inSession(id), body: runId === undefined ? {} : { run_id: runId } }),
     effects: async (id: string) => (await client.listEffects(inSession(id))).data,
     files: async (id: string) => (await client.listFiles(inSession(id))).data,
-    file: async (id: string, fileId: string) => {
-      const content: unknown = await client.downloadFile({ params: { session_id: id, file_id: fileId } });
-      return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
-    },
+    file: async (id: string, fileId: string) =>
+      blobOf(await client.downloadFile({ params: { session_id: id, file_id: fileId } })),
     sentAt: async (id: string, runId: string, step: number): Promise<Sent[]> =>
       (await client.getRunStep({ params: { session_id: id, run_id: runId, step } })).data,
 
-    awaits: (): Promise<Waiting[]> => openAwaits(client),
+    awaits: async (): Promise<Waiting[]> => everyPage((query) => client.listTenantAwaits({ query })),
     answer: (waiting: { sessionId: string; toolUseId: string }, answer: { content: string; isError?: boolean }) =>
       client.answerAwait({
         params: { session_id: waiting.sessionId, tool_use_id: waiting.toolUseId },
@@ -111,6 +133,8 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     changeAgent: (id: string, version: number, body: AgentChange) =>
       client.patchAgent({ params: { agent_id: id }, body, ifMatch: `"${version}"` }),
     archiveAgent: (id: string) => client.archiveAgent({ params: { agent_id: id } }),
+    restoreAgent: (id: string) => client.restoreAgent({ params: { agent_id: id } }),
+    tools: async () => (await client.listTools()).data,
 
     models: async () => (await client.listModels()).data,
     addModel: (name: string, isDefault: boolean) => client.addModel({ body: { name, is_default: isDefault } }),
@@ -118,19 +142,84 @@ export function createApi({ key }: { readonly key: string | undefined }) {
     usage: async (query: RouteInput<"usage">["query"]) => (await client.usage({ query })).data,
     usageByDayAndModel: (from: Date, to: Date): Promise<DayOfModels[]> => usageByDayAndModel(client, from, to),
 
+    sqlTables: async () => (await client.getSqlSchema()).data,
+    sqlExamples: async () => (await client.listSqlExamples()).data,
     sql: (statement: string, signal?: AbortSignal): Promise<SqlAnswer> => askSql(client, statement, signal),
 
     searchText: (text: string, signal?: AbortSignal): Promise<TextMatch[]> => searchText(client, text, signal),
+
+    historySessions: (query: { title?: string; offset: number; limit?: number }, signal?: AbortSignal) =>
+      client.listHistorySessions({ query: { limit: 200, ...query }, ...(signal && { signal }) }),
+    historySession: (id: string) => client.getHistorySession(inSession(id)),
+    historyMessages: (
+      id: string,
+      { agentId, ...place }: { agentId: string | null; before?: number; after?: number; limit?: number },
+      signal?: AbortSignal,
+    ) =>
+      client.listHistoryMessages({
+        ...inSession(id),
+        query: { limit: 150, ...place, ...(agentId !== null && { agent_id: agentId }) },
+        ...(signal && { signal }),
+      }),
+    historyLine: async (id: string, offset: number, agentId: string | null) =>
+      blobOf(
+        await client.getHistoryLine({
+          params: { session_id: id, offset },
+          query: agentId === null ? {} : { agent_id: agentId },
+        }),
+      ),
+    historyFiles: async (id: string) => (await client.listHistoryFiles(inSession(id))).data,
+    historyFile: async (id: string, path: string, version: number) =>
+      blobOf(await client.getHistoryFile({ ...inSession(id), query: { path, version } })),
+    exportHistory: async (id: string, format: "html" | "markdown" | "json") =>
+      blobOf(await client.exportHistorySession({ ...inSession(id), query: { format } })),
+    adoptHistory: (id: string) => client.adoptHistorySession(inSession(id)),
+    searchHistory: (q: string, signal?: AbortSignal) =>
+      client.searchHistory({ query: { q, limit: 100 }, ...(signal && { signal }) }),
+    historyUsage: async (query: RouteInput<"getHistoryUsage">["query"]) =>
+      (await client.getHistoryUsage({ query })).data,
+    historyChanges: (options: Parameters<Client["followHistory"]>[0]): AsyncGenerator<FollowedHistory> =>
+      client.followHistory(options),
 
     webhooks: async () => (await client.listWebhooks()).data,
     createWebhook: (body: RouteInput<"createWebhook">["body"]) => client.createWebhook({ body }),
     removeWebhook: (id: string) => client.deleteWebhook({ params: { webhook_id: id } }),
     deliveries: async (id: string) =>
       (await client.listDeliveries({ params: { webhook_id: id }, query: { limit: 50 } })).data,
+    redeliver: (id: string, deliveryId: string) =>
+      client.redeliver({ params: { webhook_id: id, delivery_id: deliveryId } }),
+    changeWebhook: (id: string, body: RouteInput<"patchWebhook">["body"]) =>
+      client.patchWebhook({ params: { webhook_id: id }, body }),
   };
 }
 
+/** How many events of a log are read first: more than fit on a screen, and little to send. */
+const END = 400;
+
 export type Api = ReturnType<typeof createApi>;
+
+function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSessions">["query"]> {
+  const { agentId, status, activity, outcome, model, tag, title, isTopLevel, sort, offset, isCounted } = query;
+  return {
+    limit: query.limit ?? 200,
+    ...(agentId !== undefined && { agent_id: agentId }),
+    ...(status !== undefined && { status }),
+    ...(activity !== undefined && { activity }),
+    ...(outcome !== undefined && outcome !== null && { outcome }),
+    ...(model !== undefined && { model }),
+    ...(tag !== undefined && { tag }),
+    ...(title !== undefined && { title }),
+    ...(isTopLevel === true && { top_level: "true" }),
+    ...(sort !== undefined && { sort }),
+    ...(offset !== undefined && { offset }),
+    ...(isCounted === true && { count: "true" }),
+  };
+}
+
+/** Bytes that a route answers with. */
+function blobOf(content: unknown): Blob {
+  return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
+}
 
 /** Reads a list to its end. */
 async function everyPage<Item>(
@@ -157,6 +246,11 @@ export function sentenceOf(error: unknown): string {
 
 export function isUnauthorized(error: unknown): boolean {
   return error instanceof SkeinError && error.status === 401;
+}
+
+/** Whether the same request would be refused again. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof SkeinError && error.status < 500 && error.status !== 408 && error.status !== 429;
 }
 
 export function isMissing(error: unknown): boolean {

@@ -11,8 +11,9 @@ export function useApi(): Api {
   return api;
 }
 
-/** How often lists are asked for again while the page is visible, until there is one stream over all sessions (NEEDS.md). */
-const LIST_MS = 4000;
+/** How often the server is asked how it does; sooner while it cannot be reached. */
+const HEALTH_MS = 20_000;
+const AWAY_MS = 3000;
 
 export function createQueries(onUnauthorized: () => void): QueryClient {
   return new QueryClient({
@@ -28,10 +29,10 @@ export function createQueries(onUnauthorized: () => void): QueryClient {
   });
 }
 
-/** What waits for a person, over all sessions. */
+/** What waits for a person, over all sessions. The stream of changes says when it is out of date. */
 export function useAwaits() {
   const api = useApi();
-  return useQuery({ queryKey: ["awaits"], queryFn: () => api.awaits(), refetchInterval: LIST_MS });
+  return useQuery({ queryKey: ["awaits"], queryFn: () => api.awaits() });
 }
 
 /** Sessions that run or wait. */
@@ -39,9 +40,7 @@ export function useActive() {
   const api = useApi();
   return useQuery({
     queryKey: ["sessions", "active"],
-    queryFn: async () =>
-      (await api.sessions({ status: "running" })).data.filter((one) => one.subagent_of_session_id === null),
-    refetchInterval: LIST_MS,
+    queryFn: async () => (await api.sessions({ status: "running", isTopLevel: true })).data,
   });
 }
 
@@ -55,9 +54,20 @@ export function useModels() {
   return useQuery({ queryKey: ["models"], queryFn: () => api.models(), staleTime: 60_000 });
 }
 
+/** Whose key this is, what it may do, and what runs here. */
+export function useMe() {
+  const api = useApi();
+  return useQuery({ queryKey: ["me"], queryFn: () => api.me(), staleTime: 60_000 });
+}
+
 export function useHealth() {
   const api = useApi();
-  return useQuery({ queryKey: ["health"], queryFn: () => api.health(), refetchInterval: 5000, retry: false });
+  return useQuery({
+    queryKey: ["health"],
+    queryFn: () => api.health(),
+    refetchInterval: ({ state }) => (state.status === "error" ? AWAY_MS : HEALTH_MS),
+    retry: false,
+  });
 }
 
 /** Everything that lists sessions or awaits is out of date. */
@@ -66,5 +76,6 @@ export function useChanged(): () => void {
   return useCallback(() => {
     void queries.invalidateQueries({ queryKey: ["awaits"] });
     void queries.invalidateQueries({ queryKey: ["sessions"] });
+    void queries.invalidateQueries({ queryKey: ["session"] });
   }, [queries]);
 }

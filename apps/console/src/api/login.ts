@@ -1,24 +1,23 @@
-/**
- * Who the console calls as. The key comes once in the part of the printed link that browsers do not send (`/#key=…`), or is
- * typed; it is kept for this tab until the server gives out cookies (NEEDS.md), and is never in the address again.
- */
-const PLACE = "skein.key";
+import type { Client } from "@skein/client";
 
-/** The key of this tab: from the link if it has one, which is then taken out of the address. */
+/**
+ * How a browser logs in. The key comes once, in the part of the printed link that browsers do not send (`/#key=…`), or it is
+ * typed. It is sent to the server once, which answers with a cookie that no script can read; the page keeps no key.
+ */
+
+/** The key of the link, which is taken out of the address at once. */
 export function takeKey(): string | undefined {
   const given = new URLSearchParams(location.hash.slice(1)).get("key");
-  if (given !== null && given !== "") {
-    history.replaceState(null, "", location.pathname + location.search);
-    keepKey(given);
-    return given;
-  }
-  return sessionStorage.getItem(PLACE) ?? undefined;
+  if (given === null || given === "") return undefined;
+  history.replaceState(null, "", location.pathname + location.search);
+  return given;
 }
 
-export function keepKey(key: string): void {
-  sessionStorage.setItem(PLACE, key);
+export async function logIn(client: Client, key: string): Promise<void> {
+  await client.login({ body: { key } });
 }
 
-export function forgetKey(): void {
-  sessionStorage.removeItem(PLACE);
+/** Ends the login at the server. A server that cannot be reached forgets it within 12 hours. */
+export async function logOut(client: Client): Promise<void> {
+  await client.logout().catch(() => undefined);
 }

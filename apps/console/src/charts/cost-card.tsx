@@ -16,12 +16,10 @@ export function CostCard() {
   const now = useQuery({
     queryKey: ["usage", "today", key],
     queryFn: () => api.usage({ group_by: "model", from: key }),
-    refetchInterval: 15_000,
   });
   const seven = useQuery({
     queryKey: ["usage", "week", week],
     queryFn: () => api.usage({ group_by: "model", from: week }),
-    refetchInterval: 30_000,
   });
   const rows = [...(seven.data ?? [])].sort((one, other) => other.cost_micros - one.cost_micros);
   const todayOf = (name: string): number => now.data?.find((row) => row.key === name)?.cost_micros ?? 0;

@@ -5,7 +5,7 @@ import { useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
 
 /** What a newcomer sees: one prompt, one button, and a run that can be watched within seconds. */
-export function FirstStart({ agents }: { agents: readonly Agent[] }) {
+export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; isSimulated: boolean }) {
   const api = useApi();
   const changed = useChanged();
   const [, go] = useLocation();
@@ -45,8 +45,14 @@ export function FirstStart({ agents }: { agents: readonly Agent[] }) {
     >
       <h2 className="dialog-title">Start your first session</h2>
       <p className="muted">
-        Without a key of your own the model is a simulation: its answers are made up and cost nothing. Set{" "}
-        <code>ANTHROPIC_API_KEY</code> and start the server again for the real one.
+        {isSimulated ? (
+          <>
+            Without a key of your own the model is a simulation: its answers are made up and cost nothing. Set{" "}
+            <code>ANTHROPIC_API_KEY</code> and start the server again for the real one.
+          </>
+        ) : (
+          "An agent is a prompt, a model and tools. This makes one and asks it something: the model is the real one."
+        )}
       </p>
       <label className="stacked">
         <span>Prompt</span>

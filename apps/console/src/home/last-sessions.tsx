@@ -1,25 +1,47 @@
 import { Link } from "wouter";
-import type { Agent, Session } from "../api/api.ts";
+import type { Agent, HistorySession, Session } from "../api/api.ts";
+import { type ListedRow, rowOfHistory, rowOfSession } from "../sessions/listed-row.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { money } from "../ui/amounts.ts";
-import { stateOf, titleOf } from "../ui/session-state.ts";
+import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { when } from "../ui/times.ts";
 
-/** The sessions that were opened last, one line each. */
-export function LastSessions({ sessions, agents }: { sessions: readonly Session[]; agents: readonly Agent[] }) {
+interface LastSessionsProps {
+  readonly sessions: readonly Session[];
+  readonly agents: readonly Agent[];
+  /** Sessions of Claude Code to stand among them. */
+  readonly history?: readonly HistorySession[];
+  readonly most?: number;
+}
+
+/** The sessions that were at work last, of both worlds, one line each. */
+export function LastSessions({ sessions, agents, history = [], most = 50 }: LastSessionsProps) {
+  const now = Date.now();
+  const nameOf = (agentId: string): string => agents.find(({ id }) => id === agentId)?.name ?? "";
+  const rows: readonly ListedRow[] = [
+    ...sessions.map((session) => rowOfSession(session, nameOf(session.agent_id), now)),
+    ...history.map(rowOfHistory),
+  ]
+    .toSorted((one, other) => other.at.localeCompare(one.at))
+    .slice(0, most);
   return (
     <ul className="card lastlist">
-      {sessions.map((session) => (
-        <li key={session.id}>
-          <Link href={`/sessions/${session.id}`}>
-            <StateMark state={stateOf(session)} />
-            <span className="strong cut grow">{visibleLine(titleOf(session))}</span>
-            <span className="faint cut desk-only">
-              {visibleLine(agents.find(({ id }) => id === session.agent_id)?.name ?? "")}
-            </span>
-            <span className="num muted w-money">{money(session.cost_micros)}</span>
-            <span className="num faint w-when">{when(session.updated_at)}</span>
+      {rows.map((row) => (
+        <li key={row.href}>
+          <Link href={row.href}>
+            {row.state === null ? (
+              <span className="st idle" title="Claude Code">
+                <Icon name="cc" small />
+                <span className="sr">Claude Code</span>
+              </span>
+            ) : (
+              <StateMark state={row.state} />
+            )}
+            <span className="strong cut grow">{visibleLine(row.title)}</span>
+            <span className="faint cut desk-only">{visibleLine(row.place)}</span>
+            <span className="num muted w-money">{row.costMicros === null ? "" : money(row.costMicros)}</span>
+            <span className="num faint w-when">{when(row.at)}</span>
           </Link>
         </li>
       ))}

@@ -1,4 +1,4 @@
-import type { Waiting } from "../api/open-awaits.ts";
+import type { Waiting } from "../api/api.ts";
 import { Inbox } from "../inbox/lazy-inbox.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { NoticesLink } from "./notices-link.tsx";

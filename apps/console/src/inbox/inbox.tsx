@@ -1,6 +1,5 @@
 import { useEffect, useState } from "react";
-import type { Waiting } from "../api/open-awaits.ts";
-import { useAgents } from "../api/context.tsx";
+import type { Waiting } from "../api/api.ts";
 import { titleOf } from "../ui/session-state.ts";
 import { useKeys } from "../ui/use-keys.ts";
 import type { AwaitCardData } from "./await-card-data.ts";
@@ -11,7 +10,6 @@ const STAYS_MS = 4000;
 
 /** Everything that waits for a person, the oldest first. */
 export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
-  const agents = useAgents();
   const [kept, setKept] = useState<readonly Waiting[]>(awaits);
   const [current, setCurrent] = useState<string>();
   const idsNow = awaits.map(({ tool_use_id }) => tool_use_id).join();
@@ -43,11 +41,7 @@ export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   return (
     <div className="inbox">
       {kept.map((one, index) => (
-        <AwaitCard
-          key={`${one.session_id} ${one.tool_use_id}`}
-          wait={cardOf(one, agents.data)}
-          isCurrent={index === at}
-        />
+        <AwaitCard key={`${one.session_id} ${one.tool_use_id}`} wait={cardOf(one)} isCurrent={index === at} />
       ))}
     </div>
   );
@@ -57,7 +51,7 @@ function isSame(one: Waiting, other: Waiting): boolean {
   return one.tool_use_id === other.tool_use_id && one.session_id === other.session_id;
 }
 
-function cardOf(one: Waiting, agents: readonly { id: string; name: string }[] | undefined): AwaitCardData {
+function cardOf(one: Waiting): AwaitCardData {
   return {
     sessionId: one.session_id,
     toolUseId: one.tool_use_id,
@@ -67,6 +61,6 @@ function cardOf(one: Waiting, agents: readonly { id: string; name: string }[] | 
     openedAt: Date.parse(one.opened_at),
     expiresAt: one.expires_at,
     title: titleOf(one.session),
-    agentName: agents?.find(({ id }) => id === one.session.agent_id)?.name ?? "an agent",
+    agentName: one.session.agent_name ?? "an agent",
   };
 }

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from "react";
-import type { Waiting } from "../api/open-awaits.ts";
+import type { Waiting } from "../api/api.ts";
 import { LoadingRows } from "../ui/nothing.tsx";
 
 // Differences and highlighting are most of its code: Home stands before they are there.

@@ -71,6 +71,20 @@ function Loaded({ agent }: { agent: Agent }) {
             Archive
           </button>
         )}
+        {agent.status === "archived" && (
+          <button
+            type="button"
+            className="btn"
+            onClick={() =>
+              void attempt(async () => {
+                await api.restoreAgent(agent.id);
+                await refresh();
+              })
+            }
+          >
+            Bring back
+          </button>
+        )}
         <button type="button" className="btn solid" onClick={() => setEditing(true)}>
           <Icon name="edit" small />
           Change

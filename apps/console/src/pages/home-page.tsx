@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { useActive, useAgents, useApi, useAwaits } from "../api/context.tsx";
+import { useActive, useAgents, useApi, useAwaits, useMe } from "../api/context.tsx";
 import { ActivityCalendar } from "../charts/activity-calendar.tsx";
 import { CostCard } from "../charts/cost-card.tsx";
 import { FirstStart } from "../home/first-start.tsx";
@@ -16,7 +16,16 @@ export function HomePage() {
   const awaits = useAwaits();
   const active = useActive();
   const agents = useAgents();
-  const last = useQuery({ queryKey: ["sessions", "last"], queryFn: () => api.sessions({}), refetchInterval: 8000 });
+  const last = useQuery({
+    queryKey: ["sessions", "last"],
+    queryFn: () => api.sessions({ sort: "last_run", isTopLevel: true, limit: 20 }),
+  });
+  const me = useMe();
+  const history = useQuery({
+    queryKey: ["history", "last"],
+    queryFn: () => api.historySessions({ offset: 0, limit: 8 }),
+    enabled: me.data?.server.history.available === true,
+  });
   const isFirst = agents.data?.length === 0 || last.data?.data.length === 0;
   const running = (active.data ?? []).filter(({ activity }) => activity === "running");
   return (
@@ -30,7 +39,7 @@ export function HomePage() {
       <div className="scroll">
         <div className="home">
           <div className="stack">
-            {isFirst && <FirstStart agents={agents.data ?? []} />}
+            {isFirst && <FirstStart agents={agents.data ?? []} isSimulated={me.data?.server.model.simulated ?? true} />}
             <WaitsForYou waiting={awaits.data ?? []} isLoading={awaits.isLoading} />
             {!isFirst && (
               <section className="o4">
@@ -42,7 +51,12 @@ export function HomePage() {
                     </Link>
                   </span>
                 </div>
-                <LastSessions sessions={(last.data?.data ?? []).slice(0, 8)} agents={agents.data ?? []} />
+                <LastSessions
+                  sessions={last.data?.data ?? []}
+                  history={history.data?.data ?? []}
+                  agents={agents.data ?? []}
+                  most={8}
+                />
               </section>
             )}
           </div>

@@ -26,7 +26,7 @@ export function SessionPage({ id }: { id: string }) {
   const api = useApi();
   const live = useLiveSession(id);
   const { view, phase } = live;
-  const details = useQuery({ queryKey: ["sessions", id], queryFn: () => api.session(id), refetchInterval: 10_000 });
+  const details = useQuery({ queryKey: ["session", id], queryFn: () => api.session(id) });
   if (phase === "failed" && isMissing(live.error))
     return (
       <Nothing title="There is no such session" state="failed">
@@ -47,7 +47,14 @@ export function SessionPage({ id }: { id: string }) {
     );
   return (
     <DraftsProvider value={live.drafts}>
-      <Loaded id={id} view={view} version={live.version} phase={phase} session={details.data} />
+      <Loaded
+        id={id}
+        view={view}
+        version={live.version}
+        phase={phase}
+        session={details.data}
+        onTop={live.from > 1 ? () => void live.more() : undefined}
+      />
     </DraftsProvider>
   );
 }
@@ -58,9 +65,10 @@ interface LoadedProps {
   readonly version: number;
   readonly phase: LoadedPhase;
   readonly session: Session | undefined;
+  readonly onTop: (() => void) | undefined;
 }
 
-function Loaded({ id, view, version, phase, session }: LoadedProps) {
+function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
   const changed = useChanged();
   const [tab, setTab] = useQueryValue("tab");
   const [at, setAt] = useQueryValue("at");
@@ -121,6 +129,7 @@ function Loaded({ id, view, version, phase, session }: LoadedProps) {
               onFork={forkAt}
               onRaw={openRaw}
               onVisible={settleVisible}
+              onTop={onTop}
             />
           )}
           <SessionPrompt

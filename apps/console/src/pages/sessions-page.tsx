@@ -1,17 +1,15 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
-import { useAgents } from "../api/context.tsx";
+import { useAgents, useModels } from "../api/context.tsx";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { Filters } from "../sessions/filters.tsx";
 import { OpenFileButton } from "../sessions/open-file-button.tsx";
 import { SearchField } from "../sessions/search-field.tsx";
+import type { Asked } from "../sessions/session-filter.ts";
 import { SessionList, type SessionListHandle } from "../sessions/session-list.tsx";
-import { type Sort, fits, hasWords, sorted } from "../sessions/session-order.ts";
 import { SessionsFooter } from "../sessions/sessions-footer.tsx";
-import { useAllSessions } from "../sessions/use-all-sessions.ts";
-import { useExcerpts } from "../sessions/use-excerpts.ts";
-import { useStableOrder } from "../sessions/use-stable-order.ts";
+import { useSessionRows } from "../sessions/use-session-rows.ts";
 import { grouped } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
@@ -22,13 +20,9 @@ import { useQueryValue } from "../ui/use-query-value.ts";
 export function SessionsPage() {
   const [, go] = useLocation();
   const agents = useAgents();
+  const known = useModels();
   const [search, setSearch] = useQueryValue("q");
-  const [status] = useQueryValue("status");
-  const [agent] = useQueryValue("agent");
-  const [tag] = useQueryValue("tag");
-  const [model] = useQueryValue("model");
-  const [sort] = useQueryValue("sort");
-  const [subagents] = useQueryValue("subagents");
+  const asked = useAsked();
   const [typed, setTyped] = useState(search ?? "");
   const wanted = useDeferredValue(typed);
   const [problem, setProblem] = useState<string>();
@@ -39,20 +33,18 @@ export function SessionsPage() {
     return () => clearTimeout(timer);
   }, [typed, setSearch]);
 
-  const { sessions: all, isLoading, isReading, error } = useAllSessions();
-  const excerpts = useExcerpts(search ?? "");
   const names = useMemo(() => new Map((agents.data ?? []).map(({ id, name }) => [id, name])), [agents.data]);
-  const fitting = useMemo(() => {
-    const asked = { status, model, tag, agent, withSubagents: subagents === "1" };
-    const found = all.filter((session) => {
-      const agentName = names.get(session.agent_id) ?? "";
-      return fits(session, asked) && (hasWords(session, wanted, agentName) || excerpts.has(session.id));
-    });
-    return sorted(found, (sort ?? "changed") as Sort);
-  }, [all, status, model, tag, agent, wanted, names, subagents, sort, excerpts]);
-  const [isPointed, setPointed] = useState(false);
-  const shown = useStableOrder(fitting, isPointed);
-  const models = useMemo(() => [...new Set(all.map(({ model: name }) => name))].sort(), [all]);
+  const rows = useSessionRows({ asked, search: wanted, names });
+  const models = useMemo(
+    () =>
+      [
+        ...new Set([
+          ...(known.data ?? []).map(({ name }) => name),
+          ...(agents.data ?? []).map(({ config }) => config.model),
+        ]),
+      ].sort(),
+    [known.data, agents.data],
+  );
   useKeys({
     "/": () => field.current?.focus(),
     j: () => list.current?.move(1),
@@ -62,12 +54,13 @@ export function SessionsPage() {
     Enter: () => list.current?.open(),
     f: () => document.querySelector<HTMLElement>(".filters button")?.focus(),
   });
+  const isFiltered = wanted !== "" || Object.values(asked).some((value) => value !== null);
 
   return (
     <>
       <header className="top">
         <h1>Sessions</h1>
-        <span className="faint num">{isLoading ? "" : `${grouped(all.length)}${isReading ? "…" : ""}`}</span>
+        <span className="faint num">{rows.total === undefined ? "" : grouped(rows.total)}</span>
         <span className="grow" />
         <OpenFileButton onProblem={setProblem} />
         <NewSessionButton />
@@ -75,33 +68,51 @@ export function SessionsPage() {
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
       <div className="bar">
         <SearchField ref={field} value={typed} onValue={setTyped} onEnter={() => list.current?.open()} />
-        <Filters agents={agents.data ?? []} models={models} />
+        <Filters agents={agents.data ?? []} models={models} hasHistory={rows.hasHistory} />
       </div>
-      {isLoading ? (
-        <LoadingRows rows={12} />
-      ) : error !== null && all.length === 0 ? (
+      {rows.total === undefined && rows.error !== null ? (
         <Nothing title="The sessions cannot be listed" state="failed">
-          {sentenceOf(error)}
+          {sentenceOf(rows.error)}
         </Nothing>
-      ) : shown.length === 0 ? (
-        <Nothing title={typed === "" ? "No session fits these filters" : `No session has “${typed}”`} state="idle">
-          <p>{all.length === 0 ? "There is no session yet." : `Looked at ${grouped(all.length)} sessions.`}</p>
-          <button type="button" className="btn" onClick={() => (setTyped(""), go("/sessions"))}>
-            Show all
-          </button>
+      ) : rows.total === undefined ? (
+        <LoadingRows rows={12} />
+      ) : rows.total === 0 ? (
+        <Nothing title={nothingTitle(wanted, isFiltered)} state="idle">
+          {isFiltered ? (
+            <button type="button" className="btn" onClick={() => (setTyped(""), go("/sessions"))}>
+              Show all
+            </button>
+          ) : (
+            <p>Sessions come here once an agent was asked something.</p>
+          )}
         </Nothing>
       ) : (
         <SessionList
-          sessions={shown}
-          excerpts={excerpts}
-          onPointed={setPointed}
-          names={names}
+          rows={rows}
           search={wanted}
           handle={list}
-          isGrouped={(sort ?? "changed") === "changed"}
+          isGrouped={asked.sort !== "begun"}
+          hasSources={rows.hasSources}
         />
       )}
-      <SessionsFooter shown={shown} count={all.length} />
+      <SessionsFooter count={rows.total} isSearching={rows.isSearching} />
     </>
   );
+}
+
+/** What the address asks for. */
+function useAsked(): Asked {
+  const [status] = useQueryValue("status");
+  const [agent] = useQueryValue("agent");
+  const [tag] = useQueryValue("tag");
+  const [model] = useQueryValue("model");
+  const [sort] = useQueryValue("sort");
+  const [subagents] = useQueryValue("subagents");
+  const [source] = useQueryValue("source");
+  return { status, agent, tag, model, sort, subagents, source };
+}
+
+function nothingTitle(wanted: string, isFiltered: boolean): string {
+  if (wanted !== "") return `No session has “${wanted}”`;
+  return isFiltered ? "No session fits these filters" : "There is no session yet";
 }

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useHealth } from "../api/context.tsx";
+import { MeSection } from "../settings/me-section.tsx";
 import { ModelsSection } from "../settings/models-section.tsx";
 import { WebhooksSection } from "../settings/webhooks-section.tsx";
 import { turnNoticesOff, turnNoticesOn, wantsNotices } from "../shell/notices.ts";
@@ -70,6 +71,7 @@ export function SettingsPage({ onLogOut }: { onLogOut: () => void }) {
               </div>
             </div>
           </section>
+          <MeSection />
           <section>
             <div className="h">
               <h2>Health</h2>

@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo, useRef, useState } from "react";
 import { sentenceOf } from "../api/api.ts";
 import type { SqlAnswer } from "../api/sql.ts";
 import { useApi } from "../api/context.tsx";
-import { QUESTIONS, SCHEMA_SQL } from "../sql/questions.ts";
+import { QUESTIONS } from "../sql/questions.ts";
 import { SqlResult } from "../sql/sql-result.tsx";
 import { SqlTree } from "../sql/sql-tree.tsx";
 import { tablesOf } from "../sql/tables.ts";
@@ -26,10 +26,11 @@ export function SqlPage() {
   const stop = useRef<AbortController>(null);
   const schema = useQuery({
     queryKey: ["sql", "schema"],
-    queryFn: () => api.sql(SCHEMA_SQL),
+    queryFn: () => api.sqlTables(),
     staleTime: Infinity,
     retry: false,
   });
+  const examples = useQuery({ queryKey: ["sql", "examples"], queryFn: () => api.sqlExamples(), staleTime: Infinity });
   const tables = useMemo(() => tablesOf(schema.data), [schema.data]);
 
   async function run(statement = text): Promise<void> {
@@ -67,7 +68,7 @@ export function SqlPage() {
         </button>
       </header>
       <div className="sql">
-        <SqlTree tables={tables} chosen={text} onQuestion={choose} onName={insert} />
+        <SqlTree tables={tables} examples={examples.data ?? []} chosen={text} onQuestion={choose} onName={insert} />
         <div className="sql-main">
           <Suspense fallback={<div className="ed" />}>
             <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />

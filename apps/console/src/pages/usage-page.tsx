@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { type UsageRow, sentenceOf } from "../api/api.ts";
-import { useAgents, useApi } from "../api/context.tsx";
+import { useAgents, useApi, useMe } from "../api/context.tsx";
 import { type Bar, StackedBars } from "../charts/stacked-bars.tsx";
 import { grouped, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -12,6 +12,8 @@ import { saveUsage } from "../usage/save-usage.ts";
 import { SessionTable } from "../usage/session-table.tsx";
 import { UsageFigures } from "../usage/usage-figures.tsx";
 import { UsageTable } from "../usage/usage-table.tsx";
+
+const HistoryUsage = lazy(async () => ({ default: (await import("../usage/history-usage.tsx")).HistoryUsage }));
 
 const DAY_MS = 86_400_000;
 const RANGES: readonly (readonly [key: string, word: string, days: number])[] = [
@@ -27,7 +29,11 @@ const MOST_BY_MODEL = 31;
 export function UsagePage() {
   const api = useApi();
   const agents = useAgents();
+  const me = useMe();
   const [range, setRange] = useQueryValue("range");
+  const [source, setSource] = useQueryValue("source");
+  const hasHistory = me.data?.server.history.available ?? false;
+  const isHistory = hasHistory && source === "claude-code";
   const days = RANGES.find(([key]) => key === range)?.[2] ?? 30;
   const from = useMemo(() => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS), [days]);
   const to = useMemo(() => new Date(from.getTime() + days * DAY_MS), [from, days]);
@@ -36,7 +42,6 @@ export function UsagePage() {
   const models = useQuery({
     queryKey: ["usage", "models", ...key],
     queryFn: () => api.usage({ group_by: "model", ...query }),
-    refetchInterval: 30_000,
   });
   const byDay = useQuery({
     queryKey: ["usage", "days", ...key],
@@ -67,6 +72,16 @@ export function UsagePage() {
     <>
       <header className="top">
         <h1>Usage</h1>
+        {hasHistory && (
+          <span className="seg" role="group" aria-label="Source">
+            <button type="button" aria-pressed={!isHistory} onClick={() => setSource(null)}>
+              Skein
+            </button>
+            <button type="button" aria-pressed={isHistory} onClick={() => setSource("claude-code")}>
+              Claude Code
+            </button>
+          </span>
+        )}
         <span className="grow" />
         <span className="seg" role="group" aria-label="Range">
           {RANGES.map(([value, word, count]) => (
@@ -80,13 +95,19 @@ export function UsagePage() {
             </button>
           ))}
         </span>
-        <button type="button" className="btn desk-only" onClick={download}>
-          <Icon name="download" small />
-          CSV
-        </button>
+        {!isHistory && (
+          <button type="button" className="btn desk-only" onClick={download}>
+            <Icon name="download" small />
+            CSV
+          </button>
+        )}
       </header>
       <div className="scroll">
-        {models.isLoading ? (
+        {isHistory ? (
+          <Suspense fallback={<LoadingRows rows={8} />}>
+            <HistoryUsage from={from} days={days} />
+          </Suspense>
+        ) : models.isLoading ? (
           <LoadingRows rows={8} />
         ) : models.isError ? (
           <Nothing title="Usage cannot be shown" state="failed">

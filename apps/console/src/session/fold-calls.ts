@@ -1,6 +1,6 @@
 import type { Content, ContentBlock, Event, FactData, ToolUseBlock } from "@skein/protocol";
 import { lineChanges } from "../text/line-changes.ts";
-import { type Call, type CallState, type SessionView, type Step, touch } from "./view.ts";
+import { type Call, type CallState, type SessionView, type Step, placeOf, touch } from "./view.ts";
 
 /** Calls of tools and what they wait for. True if the event was one of these. */
 export function foldCall(view: SessionView, event: Event): boolean {
@@ -74,7 +74,7 @@ function completed(view: SessionView, event: Event, data: FactData<"tool.complet
   view.open.delete(data.tool_use_id);
   if (!call) return;
   const state = OUTCOMES[data.outcome] ?? "unknown";
-  finish(call, event, { state: state === "done" && data.is_error ? "failed" : state, content: data.content });
+  finish(call, placeOf(event), { state: state === "done" && data.is_error ? "failed" : state, content: data.content });
   call.durationMs = data.duration_ms;
   fileChange(view, call);
 }
@@ -84,14 +84,34 @@ export function completeFromBlock(view: SessionView, event: Event, block: Conten
   const call = view.calls.get(String(block["tool_use_id"]));
   if (!call) return;
   const content = (block["content"] ?? "") as Content;
-  finish(call, event, { state: block["is_error"] === true ? "failed" : "done", content });
+  finish(call, placeOf(event), { state: block["is_error"] === true ? "failed" : "done", content });
 }
 
-function finish(call: Call, event: Event, { state, content }: { state: CallState; content: Content }): void {
+/** A result in a transcript of Claude Code: when it was written is when the call was over. */
+export function completeFromResult(
+  view: SessionView,
+  place: { readonly sequence: number; readonly at: number },
+  block: ContentBlock,
+): void {
+  const call = view.calls.get(String(block["tool_use_id"]));
+  if (!call) return;
+  const content = (block["content"] ?? "") as Content;
+  finish(call, place, { state: block["is_error"] === true ? "failed" : "done", content });
+  call.startedAt = call.step.at;
+  call.startedSequence = call.step.sequence;
+  call.durationMs = Math.max(0, place.at - call.step.at);
+  fileChange(view, call);
+}
+
+function finish(
+  call: Call,
+  { at, sequence }: { readonly at: number; readonly sequence: number },
+  { state, content }: { state: CallState; content: Content },
+): void {
   call.state = state;
   call.result = content;
-  call.endedAt = Date.parse(event.created_at);
-  call.endedSequence = event.sequence;
+  call.endedAt = at;
+  call.endedSequence = sequence;
   touch(call.step);
 }
 

@@ -80,9 +80,12 @@ function nested(view: SessionView, event: Event, data: FactData<"subagent.messag
   touch(call.step);
 }
 
-function newStep(event: Event, values: Pick<Step, "runId" | "number" | "purpose" | "model">): Step {
+export function newStep(
+  place: ReturnType<typeof placeOf>,
+  values: Pick<Step, "runId" | "number" | "purpose" | "model">,
+): Step {
   return {
-    ...placeOf(event),
+    ...place,
     kind: "step",
     messageId: null,
     state: "running",
@@ -113,7 +116,7 @@ function started(view: SessionView, event: Event, data: FactData<"step.started">
   const known = stepOf(view, data.run_id, data.step);
   const purpose = data.purpose === "summary" ? "summary" : "step";
   const values = { runId: data.run_id, number: data.step, purpose, model: data.model } as const;
-  const step = known?.purpose === purpose ? known : put(view, newStep(event, values));
+  const step = known?.purpose === purpose ? known : put(view, newStep(placeOf(event), values));
   step.attempt = data.attempt;
   step.state = "running";
   step.model = data.model;
@@ -127,7 +130,7 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   spend(view, data);
   if (data.purpose === "title" || data.purpose === "compaction") return;
   const values = { runId: data.run_id, number: data.step, purpose: data.purpose, model: data.model } as const;
-  const step = stepOf(view, data.run_id, data.step) ?? put(view, newStep(event, values));
+  const step = stepOf(view, data.run_id, data.step) ?? put(view, newStep(placeOf(event), values));
   step.state = "done";
   step.messageId = data.message_id;
   step.content = data.content;
@@ -154,7 +157,7 @@ export function copiedMessage(view: SessionView, event: Event, data: FactData<"m
   const { message_id, role, content } = data;
   if (role === "assistant") {
     const values = { runId: "copied", number: 0, purpose: "copied", model: "" } as const;
-    const step = put(view, newStep(event, values));
+    const step = put(view, newStep(placeOf(event), values));
     step.state = "done";
     step.messageId = message_id;
     step.content = blocksOf(content);

@@ -18,7 +18,7 @@ interface Branch {
 /** The tree of a session's forks, with its parents, and the way to make another. */
 export function Forks({ session, onFork }: { session: Session; onFork: () => void }) {
   const api = useApi();
-  const tree = useQuery({ queryKey: ["sessions", session.id, "forks"], queryFn: () => forkTree(api, session) });
+  const tree = useQuery({ queryKey: ["forks", session.id], queryFn: () => forkTree(api, session) });
   const branches = tree.data ?? [{ session, depth: 0 }];
   return (
     <PopoverProvider placement="bottom-end">

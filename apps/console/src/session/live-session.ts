@@ -1,8 +1,9 @@
 import type { Followed } from "@skein/client";
 import type { Event } from "@skein/protocol";
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
-import type { Api } from "../api/api.ts";
+import { type Api, isFinal } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { whileLookedAt } from "../api/looked-at.ts";
 import { fold, foldDraft } from "./fold.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
@@ -16,6 +17,8 @@ export interface LiveSnapshot {
   /** `loading` until the log was read to where it was at the beginning. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
+  /** The first event that is there besides the very first: 1 if the whole log is. */
+  readonly from: number;
 }
 
 type Subscribe = (changed: () => void) => () => void;
@@ -31,24 +34,31 @@ interface LiveSession {
   readonly snapshot: () => LiveSnapshot;
   readonly drafts: Drafts;
   readonly start: () => () => void;
+  /** Reads more of what was before, in a log that is too long to be read at once. */
+  readonly more: () => Promise<void>;
 }
 
-/** The stream says nothing when the past ends: a pause of this length after an event means that what follows is live. */
-const SETTLED_MS = 60;
+/** Longer logs are read from their end only as far as somebody scrolls back. */
+const WHOLE = 30_000;
+/** How many events are read at once where somebody scrolls back in a longer one. */
+const BACK = 5000;
 
 /**
- * Follows a session and folds its events. The view changes as often as events arrive, and whoever shows it is told at most once
+ * Follows a session and folds its events. The end of the log is read first and shown; the rest comes behind it. The view changes as often as events arrive, and whoever shows it is told at most once
  * per frame. Reconnecting, and going on after the last event, is the client's part.
  */
 function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
-  let snapshot: LiveSnapshot = { view, version: 0, phase: "loading", error: null };
+  let snapshot: LiveSnapshot = { view, version: 0, phase: "loading", error: null, from: 1 };
   let draftVersion = 0;
+  let from = 1;
+  let earlier: Event[] = [];
+  let stop: AbortController | undefined;
   const facts = createSignal();
   const drafts = createSignal();
 
   function tell(phase: LiveSnapshot["phase"], error: unknown = null): void {
-    snapshot = { view, version: snapshot.version + 1, phase, error };
+    snapshot = { view, version: snapshot.version + 1, phase, error, from };
     facts.tell();
   }
 
@@ -65,7 +75,12 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
       return;
     }
     if (followed.type === "event") fold(view, followed.event);
-    else view = emptyView();
+    else {
+      // Another log under the same id: it comes again from its first event.
+      view = emptyView();
+      from = 1;
+      earlier = [];
+    }
     if (snapshot.phase === "live") paintFacts.schedule();
   }
 
@@ -79,37 +94,89 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     tell("live");
   }
 
+  /** Reads the end of the log, so that it can be shown before the rest is there. */
+  async function readEnd(signal: AbortSignal): Promise<void> {
+    const end = await untilAnswered(
+      () => api.eventsBefore(id, undefined, signal),
+      signal,
+      () => tell("away"),
+    );
+    const [first] = end.data;
+    from = first?.sequence ?? 1;
+    // Who works here, and for whom, is in the first event.
+    if (from > 1) for (const event of (await api.events(id, 0, signal, 1)).data) fold(view, event as Event);
+    for (const event of end.data) fold(view, event as Event);
+    tell("live");
+  }
+
+  /** Reads back to the beginning, or in a very long log to where the limit is, and folds everything again in its order. */
+  async function readBack(signal: AbortSignal, most: number): Promise<void> {
+    const began = from;
+    const pages: Event[][] = [];
+    while (from > 1 && began - from < most) {
+      const page = await untilAnswered(
+        () => api.eventsBefore(id, from, signal),
+        signal,
+        () => {},
+      );
+      if (page.data.length === 0) break;
+      pages.unshift(page.data as Event[]);
+      from = page.data[0]?.sequence ?? 1;
+    }
+    earlier = [...pages.flat(), ...earlier];
+    const before = view;
+    const known = earlier.at(-1)?.sequence ?? 0;
+    const later = before.events.filter(({ sequence }) => sequence > known);
+    view = emptyView();
+    if (from > 1) for (const event of before.events.slice(0, 1)) fold(view, event);
+    for (const event of earlier) fold(view, event);
+    for (const event of later) fold(view, event);
+    // Unfinished text is in no event.
+    const writing = before.steps.at(-1);
+    const same = writing && view.steps.findLast(({ key }) => key === writing.key);
+    if (same?.state === "running") same.draft = writing?.draft ?? "";
+    tell(snapshot.phase === "away" ? "away" : "live");
+  }
+
   /** Follows until the session is deleted or the signal aborts, with a pause while nobody looks at the page. */
   async function follow(signal: AbortSignal): Promise<void> {
-    const settle = (): void => tell("live");
-    // An empty session is loaded as well.
-    let settled = setTimeout(settle, 1500);
-    try {
-      while (!signal.aborted) {
-        const looked = whileLookedAt(signal);
-        const options = {
-          after: view.sequence,
-          signal: looked.signal,
-          onReconnect: (attempt: number) => attempt > 1 && tell("away"),
-        };
-        for await (const followed of api.follow(id, options)) {
-          take(followed);
-          if (snapshot.phase === "away") tell("live");
-          if (snapshot.phase !== "loading") continue;
-          clearTimeout(settled);
-          settled = setTimeout(settle, SETTLED_MS);
-        }
-        if (!looked.signal.aborted) return tell("deleted");
-        await looked.again;
+    while (!signal.aborted) {
+      const looked = whileLookedAt(signal);
+      const options = {
+        after: view.sequence,
+        signal: looked.signal,
+        onReconnect: (attempt: number) => attempt > 1 && tell("away"),
+      };
+      for await (const followed of api.follow(id, options)) {
+        take(followed);
+        if (snapshot.phase === "away") tell("live");
       }
-    } finally {
-      clearTimeout(settled);
+      if (!looked.signal.aborted) return tell("deleted");
+      await looked.again;
     }
+  }
+
+  async function readAndFollow(signal: AbortSignal): Promise<void> {
+    await readEnd(signal);
+    await Promise.all([from > 1 && from <= WHOLE ? readBackOnce(signal, Infinity) : undefined, follow(signal)]);
+  }
+
+  /** Two at once would mix their pages. */
+  let readingBack: Promise<void> | undefined;
+  function readBackOnce(signal: AbortSignal, most: number): Promise<void> {
+    readingBack ??= readBack(signal, most).finally(() => (readingBack = undefined));
+    return readingBack;
+  }
+
+  async function more(): Promise<void> {
+    if (from <= 1 || !stop || snapshot.phase === "loading") return;
+    // Whoever scrolls again asks again.
+    await readBackOnce(stop.signal, BACK).catch(() => undefined);
   }
 
   async function run(signal: AbortSignal): Promise<void> {
     try {
-      await (isOver ? readOnce(signal) : follow(signal));
+      await (isOver ? readOnce(signal) : readAndFollow(signal));
     } catch (error) {
       if (!signal.aborted) tell("failed", error);
     }
@@ -118,14 +185,19 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   return {
     subscribe: facts.subscribe,
     snapshot: () => snapshot,
+    more,
     drafts: { subscribe: drafts.subscribe, version: () => draftVersion },
     start() {
-      const stop = new AbortController();
+      const started = new AbortController();
+      stop = started;
+      readingBack = undefined;
       view = emptyView();
-      snapshot = { view, version: snapshot.version + 1, phase: "loading", error: null };
-      void run(stop.signal);
+      from = 1;
+      earlier = [];
+      snapshot = { view, version: snapshot.version + 1, phase: "loading", error: null, from };
+      void run(started.signal);
       return () => {
-        stop.abort();
+        started.abort();
         paintFacts.cancel();
         paintDrafts.cancel();
       };
@@ -133,28 +205,20 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   };
 }
 
-/** A browser has six connections to a server: a page that nobody looks at gives its own back after this long. */
-const HIDDEN_MS = 20_000;
-
-/** A signal that aborts when the page was hidden for a while, and a promise for the moment at which it is looked at again. */
-function whileLookedAt(outer: AbortSignal): { readonly signal: AbortSignal; readonly again: Promise<void> } {
-  const inner = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const again = new Promise<void>((resolve) => {
-    const looked = (): void => {
-      clearTimeout(timer);
-      if (document.hidden && !outer.aborted) timer = setTimeout(() => inner.abort(), HIDDEN_MS);
-      else if (inner.signal.aborted || outer.aborted) {
-        document.removeEventListener("visibilitychange", looked);
-        inner.abort();
-        resolve();
-      }
-    };
-    document.addEventListener("visibilitychange", looked);
-    outer.addEventListener("abort", looked, { once: true });
-    looked();
-  });
-  return { signal: inner.signal, again };
+/** Asks until there is an answer: a server that is away comes back. What another attempt would not mend is thrown. */
+async function untilAnswered<Answer>(
+  ask: () => Promise<Answer>,
+  signal: AbortSignal,
+  onAway: () => void,
+): Promise<Answer> {
+  for (let failures = 0; ; failures++)
+    try {
+      return await ask();
+    } catch (error) {
+      if (signal.aborted || isFinal(error)) throw error;
+      if (failures > 0) onAway();
+      await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 300 * 2 ** failures)));
+    }
 }
 
 function createSignal(): { readonly subscribe: Subscribe; readonly tell: () => void } {
@@ -191,11 +255,14 @@ function oncePerFrame(work: () => unknown): { readonly schedule: () => void; rea
 }
 
 /** `isOver`: the log will not grow, and is read without following it. */
-export function useLiveSession(id: string, isOver = false): LiveSnapshot & { readonly drafts: Drafts } {
+export function useLiveSession(
+  id: string,
+  isOver = false,
+): LiveSnapshot & { readonly drafts: Drafts; readonly more: () => Promise<void> } {
   const api = useApi();
   const [live] = useState(() => createLiveSession({ api, id, isOver }));
   useEffect(() => live.start(), [live]);
-  return { ...useSyncExternalStore(live.subscribe, live.snapshot), drafts: live.drafts };
+  return { ...useSyncExternalStore(live.subscribe, live.snapshot), drafts: live.drafts, more: live.more };
 }
 
 const NO_DRAFTS: Drafts = { subscribe: () => () => {}, version: () => 0 };

@@ -9,7 +9,7 @@ import type { Prompt } from "./view.ts";
 interface PromptViewProps {
   readonly prompt: Prompt;
   readonly version: number;
-  readonly sessionId: string;
+  readonly sessionId: string | null;
   readonly onFork: ((messageId: string) => void) | undefined;
 }
 
@@ -44,7 +44,7 @@ export const PromptView = memo(function PromptView({ prompt, sessionId, onFork }
         </span>
       </div>
       <ContentView content={prompt.content} />
-      {isRewinding && prompt.checkpointId !== null && (
+      {isRewinding && prompt.checkpointId !== null && sessionId !== null && (
         <RewindDialog sessionId={sessionId} checkpointId={prompt.checkpointId} onClose={() => setRewinding(false)} />
       )}
     </div>

@@ -22,7 +22,7 @@ export function RawEvent({
   onGo: (sequence: number) => void;
   onClose: () => void;
 }) {
-  const event = view.events[sequence - 1];
+  const event = view.events.find((one) => one.sequence === sequence);
   const text = useMemo(() => (event ? JSON.stringify(event, null, 2) : ""), [event]);
   return (
     <Dialog open onClose={onClose} className="dialog wide" backdrop={<div className="scrim" />}>

@@ -108,7 +108,7 @@ function Detail({ name, children }: { name: string; children: React.ReactNode })
 
 function SessionLink({ id }: { id: string }) {
   const api = useApi();
-  const { data } = useQuery({ queryKey: ["sessions", id], queryFn: () => api.session(id) });
+  const { data } = useQuery({ queryKey: ["session", id], queryFn: () => api.session(id) });
   return (
     <Link className="link" href={`/sessions/${id}`}>
       {data ? visibleLine(titleOf(data)) : shortId(id)}

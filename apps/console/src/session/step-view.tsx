@@ -15,7 +15,7 @@ import type { Step } from "./view.ts";
 interface StepViewProps {
   readonly step: Step;
   readonly version: number;
-  readonly sessionId: string;
+  readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
   /** The call that the address names. */
   readonly markedCall: string | null;
@@ -33,7 +33,7 @@ export const StepView = memo(function StepView({ step, sessionId, allOpen, marke
         <b>{isCopied ? "From the parent" : step.purpose === "summary" ? "Summary" : `Step ${step.number}`}</b>
         {step.attempt > 1 && step.state === "running" && <span className="chip">attempt {step.attempt}</span>}
         <StepMeta step={step} />
-        {!isCopied && (
+        {!isCopied && sessionId !== null && (
           <Link
             className="eyebtn"
             href={`/sessions/${sessionId}/context?run=${step.runId}&step=${step.number}`}

@@ -23,7 +23,8 @@ export interface TranscriptHandle {
 interface TranscriptProps {
   readonly view: SessionView;
   readonly version: number;
-  readonly sessionId: string;
+  /** Null for a session that is only read here: there is nothing to fork, and no request to look at. */
+  readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
   /** The event that the address names. */
   readonly at: number | null;
@@ -31,20 +32,33 @@ interface TranscriptProps {
   readonly onFork: ((messageId: string) => void) | undefined;
   readonly onRaw: (sequence: number) => void;
   readonly onVisible: (visible: Visible) => void;
+  /** Told when the beginning of what is there comes near, if there is more before it. */
+  readonly onTop?: (() => void) | undefined;
 }
 
 /** Closer to the end than this, the reader follows it. */
 const END_PX = 60;
 
+/** Closer to the beginning than this, more is read. */
+const NEAR_TOP_PX = 1500;
+
 /** The messages and steps of a session. Only what is on the screen is in the page; the view follows the end only if it was there. */
 export function Transcript(props: TranscriptProps) {
-  const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible } = props;
+  const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible, onTop } = props;
   const list = useRef<VListHandle>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
   const folds = useRef<Map<string, number> | undefined>(undefined);
+  // What was read first decides what is folded; steps that come before it are folded with their runs.
   folds.current ??= groupSteps(view);
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const rows = useMemo(() => rowsOf(view.items, folds.current, opened), [view, version, opened]);
+  // Rows that came before the first one must not move what is read.
+  const first = useRef<string | undefined>(undefined);
+  const isPrepended =
+    first.current !== undefined && rows[0]?.key !== first.current && rows.some(({ key }) => key === first.current);
+  useLayoutEffect(() => {
+    first.current = rows[0]?.key;
+  }, [rows]);
   const isAtEnd = useRef(at === null);
   const [hasNews, setNews] = useState(false);
   const marked = useMemo(() => (at === null ? null : markedCall(view, at)), [view, at]);
@@ -103,6 +117,7 @@ export function Transcript(props: TranscriptProps) {
     else if (offset < lastOffset.current - 1) isAtEnd.current = false;
     lastOffset.current = offset;
     if (isAtEnd.current) setNews(false);
+    if (offset < NEAR_TOP_PX) onTop?.();
     tellVisible(offset);
   };
 
@@ -119,6 +134,12 @@ export function Transcript(props: TranscriptProps) {
   };
 
   useEffect(() => tellVisible(list.current?.scrollOffset ?? 0));
+  const isShort = rows.length < 30;
+  useEffect(() => {
+    // A page that does not fill the screen cannot be scrolled.
+    if (isShort) onTop?.();
+    // oxlint-disable-next-line exhaustive-deps -- asked once for each page.
+  }, [isShort, rows.length]);
 
   return (
     <div className="transcript">
@@ -129,6 +150,7 @@ export function Transcript(props: TranscriptProps) {
         onScroll={scrolled}
         onResize={stayAtEnd}
         itemSize={180}
+        shift={isPrepended && !isAtEnd.current}
         tabIndex={0}
         aria-label="Transcript"
       >

@@ -14,23 +14,33 @@ const STATUSES: readonly (readonly [value: string, word: string])[] = [
   ["idle", "Idle"],
 ];
 const SORTS: readonly (readonly [value: string, word: string])[] = [
-  ["changed", "Last changed"],
+  ["changed", "Last run"],
   ["begun", "Begun"],
-  ["cost", "Cost"],
-  ["runs", "Runs"],
-  ["title", "Title"],
+];
+
+interface FiltersProps {
+  readonly agents: readonly Agent[];
+  readonly models: readonly string[];
+  /** Whether there are sessions of more than one source. */
+  readonly hasHistory: boolean;
+}
+
+const SOURCES: readonly (readonly [value: string, word: string])[] = [
+  ["skein", "Skein"],
+  ["claude-code", "Claude Code"],
 ];
 
 /** What is shown and in which order. Each choice is one value of the address. */
-export function Filters({ agents, models }: { agents: readonly Agent[]; models: readonly string[] }) {
+export function Filters({ agents, models, hasHistory }: FiltersProps) {
   return (
     <div className="filters">
+      {hasHistory && <Choice name="source" label="Source" values={SOURCES} />}
       <Choice name="status" label="Status" values={STATUSES} />
       <Choice name="agent" label="Agent" values={agents.map(({ id, name }) => [id, visibleLine(name)])} />
       <Choice name="model" label="Model" values={models.map((model) => [model, shortModel(visibleLine(model))])} />
       <Choice name="subagents" label="Subagents" values={[["1", "Shown"]]} />
       <span className="grow" />
-      <Choice name="sort" label="Last changed" values={SORTS} isSort />
+      <Choice name="sort" label="Last run" values={SORTS} isSort />
     </div>
   );
 }

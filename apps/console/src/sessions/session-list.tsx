@@ -1,14 +1,14 @@
-import { type RefObject, useImperativeHandle, useMemo, useRef, useState } from "react";
+import { type RefObject, useEffect, useImperativeHandle, useMemo, useRef, useState } from "react";
 import { VList, type VListHandle } from "virtua";
 import { Link, useLocation } from "wouter";
-import type { Session } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { briefDuration, money, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Marked } from "../ui/marked.tsx";
-import { lengthOf, stateOf, titleOf } from "../ui/session-state.ts";
 import { StateWord } from "../ui/status.tsx";
 import { dayHeading, fullTime, when } from "../ui/times.ts";
+import type { ListedRow } from "./listed-row.ts";
+import type { SessionRows } from "./use-session-rows.ts";
 
 export interface SessionListHandle {
   readonly move: (by: number) => void;
@@ -16,95 +16,116 @@ export interface SessionListHandle {
 }
 
 interface SessionListProps {
-  readonly sessions: readonly Session[];
-  readonly names: ReadonlyMap<string, string>;
+  readonly rows: SessionRows;
   readonly search: string;
-  /** What was said in sessions that were found by their text. */
-  readonly excerpts: ReadonlyMap<string, string>;
-  /** Told when the pointer or the focus comes and goes. */
-  readonly onPointed: (isPointed: boolean) => void;
   readonly handle: RefObject<SessionListHandle | null>;
   /** With a heading for each day. */
   readonly isGrouped: boolean;
+  /** Whether rows say where they come from. */
+  readonly hasSources: boolean;
 }
 
-type Row = { readonly heading: string } | { readonly session: Session; readonly index: number };
-
-/** A list of any length: only the rows on the screen are in the page. */
-export function SessionList({ sessions, names, search, excerpts, onPointed, handle, isGrouped }: SessionListProps) {
+/** A list of any length: only the rows on the screen are in the page, and only their pages are asked for. */
+export function SessionList({ rows, search, handle, isGrouped, hasSources }: SessionListProps) {
   const list = useRef<VListHandle>(null);
   const [, go] = useLocation();
   const [chosen, setChosen] = useState(-1);
-  const rows = useMemo(() => rowsOf(sessions, isGrouped), [sessions, isGrouped]);
+  const total = rows.total ?? 0;
+  const indexes = useMemo(() => Array.from({ length: total }, (_, index) => index), [total]);
   useImperativeHandle(handle, () => ({
     move(by) {
-      const next = Math.max(0, Math.min(sessions.length - 1, chosen + by));
+      const next = Math.max(0, Math.min(total - 1, chosen + by));
       setChosen(next);
-      list.current?.scrollToIndex(
-        rows.findIndex((row) => "index" in row && row.index === next),
-        { align: "nearest" },
-      );
+      list.current?.scrollToIndex(next, { align: "nearest" });
     },
     open() {
-      const session = sessions[Math.max(0, chosen)];
-      if (session) go(`/sessions/${session.id}`);
+      const row = rows.rowAt(Math.max(0, chosen));
+      if (row) go(row.href);
     },
   }));
+  const wantVisible = (): void => {
+    const current = list.current;
+    if (!current) return;
+    rows.want(current.findItemIndex(current.scrollOffset));
+    rows.want(Math.min(total - 1, current.findItemIndex(current.scrollOffset + current.viewportSize) + 20));
+  };
+  useEffect(() => wantVisible());
   return (
     <div
-      className="slist"
+      className={`slist ${hasSources ? "with-sources" : ""}`}
       role="table"
       aria-label="Sessions"
-      aria-rowcount={sessions.length}
-      onPointerEnter={() => onPointed(true)}
-      onPointerLeave={() => onPointed(false)}
+      aria-rowcount={total}
     >
       <div className="srow shead" role="row">
-        {["Status", "Title", "Agent", "Model"].map((name) => (
-          <span key={name} role="columnheader">
-            {name}
-          </span>
-        ))}
-        {["Runs", "Length", "Cost", "Changed"].map((name) => (
+        {["Status", "Title", ...(hasSources ? ["Source"] : []), hasSources ? "Agent or project" : "Agent", "Model"].map(
+          (name) => (
+            <span key={name} role="columnheader">
+              {name}
+            </span>
+          ),
+        )}
+        {["Runs", "Length", "Cost", "Last run"].map((name) => (
           <span key={name} role="columnheader" className="r">
             {name}
           </span>
         ))}
       </div>
-      <VList ref={list} className="scroll" data={rows} itemSize={36} role="rowgroup">
-        {(row: Row) =>
-          "heading" in row ? (
-            <div className="sgroup" role="row" key={`h${row.heading}`}>
-              <span role="cell">{row.heading}</span>
+      <VList ref={list} className="scroll" data={indexes} itemSize={36} role="rowgroup" onScroll={wantVisible}>
+        {(index: number) => {
+          const row = rows.rowAt(index);
+          const heading = headingOf(rows, index, isGrouped);
+          return (
+            <div key={index} className="sentry">
+              {heading !== null && (
+                <div className="sgroup" role="row">
+                  <span role="cell">{heading}</span>
+                </div>
+              )}
+              {row ? (
+                <SessionRow
+                  row={row}
+                  index={index}
+                  isChosen={index === chosen}
+                  search={search}
+                  excerpt={rows.excerptOf(row.id)}
+                  hasSources={hasSources}
+                />
+              ) : (
+                <div className="srow is-loading" role="row" aria-rowindex={index + 1}>
+                  <span role="cell" className="ghost" />
+                </div>
+              )}
             </div>
-          ) : (
-            <SessionRow
-              key={row.session.id}
-              session={row.session}
-              index={row.index}
-              isChosen={row.index === chosen}
-              agent={names.get(row.session.agent_id) ?? ""}
-              search={search}
-              excerpt={excerpts.get(row.session.id) ?? ""}
-            />
-          )
-        }
+          );
+        }}
       </VList>
     </div>
   );
 }
 
-interface SessionRowProps {
-  readonly session: Session;
-  readonly index: number;
-  readonly isChosen: boolean;
-  readonly agent: string;
-  readonly search: string;
-  readonly excerpt: string;
+/** The heading above a row: its day where another one begins, and where the rows begin that were found by what was said. */
+function headingOf(rows: SessionRows, index: number, isGrouped: boolean): string | null {
+  if (index === rows.titled) return "Found in what was said";
+  if (!isGrouped || index > rows.titled) return null;
+  const row = rows.rowAt(index);
+  if (!row) return null;
+  const before = index === 0 ? undefined : rows.rowAt(index - 1);
+  if (index > 0 && !before) return null;
+  const own = dayHeading(row.at);
+  return before && dayHeading(before.at) === own ? null : own;
 }
 
-function SessionRow({ session, index, isChosen, agent, search, excerpt }: SessionRowProps) {
-  const length = lengthOf(session, Date.now());
+interface SessionRowProps {
+  readonly row: ListedRow;
+  readonly index: number;
+  readonly isChosen: boolean;
+  readonly search: string;
+  readonly excerpt: string;
+  readonly hasSources: boolean;
+}
+
+function SessionRow({ row, index, isChosen, search, excerpt, hasSources }: SessionRowProps) {
   return (
     <div
       className={`srow ${isChosen ? "is-chosen" : ""}`}
@@ -113,63 +134,51 @@ function SessionRow({ session, index, isChosen, agent, search, excerpt }: Sessio
       aria-selected={isChosen}
     >
       <span role="cell" className="c-state">
-        <StateWord state={stateOf(session)} />
+        {row.state === null ? <span className="st idle w-calm">Transcript</span> : <StateWord state={row.state} />}
       </span>
       <span role="cell" className="c-title cut">
-        <Link href={`/sessions/${session.id}`} className="strong cut">
-          <Marked text={visibleLine(titleOf(session))} search={search} />
+        <Link href={row.href} className="strong cut">
+          <Marked text={visibleLine(row.title)} search={search} />
         </Link>
         {excerpt !== "" && (
           <span className="faint cut excerpt">
             <Marked text={`…${visibleLine(excerpt)}…`} search={search} />
           </span>
         )}
-        {session.parent_session_id !== null && (
+        {row.isFork && (
           <span className="chip" title="A fork">
             <Icon name="fork" small />
           </span>
         )}
-        {session.tags.slice(0, 2).map((tag) => (
+        {row.tags.slice(0, 2).map((tag) => (
           <span className="chip desk-only" key={tag}>
             {visibleLine(tag)}
           </span>
         ))}
       </span>
+      {hasSources && (
+        <span role="cell" className="c-source cut muted">
+          {row.source === "skein" ? "Skein" : "Claude Code"}
+        </span>
+      )}
       <span role="cell" className="c-agent cut muted">
-        {visibleLine(agent)}
+        {visibleLine(row.place)}
       </span>
       <span role="cell" className="c-model cut muted">
-        {shortModel(visibleLine(session.model))}
+        {shortModel(visibleLine(row.model))}
       </span>
       <span role="cell" className="r c-runs">
-        {session.total_runs}
+        {row.count}
       </span>
       <span role="cell" className="r c-length">
-        {length === 0 ? "" : briefDuration(length)}
+        {row.lengthMs === 0 ? "" : briefDuration(row.lengthMs)}
       </span>
       <span role="cell" className="r c-cost strong">
-        {money(session.cost_micros)}
+        {row.costMicros === null ? "" : money(row.costMicros)}
       </span>
-      <span role="cell" className="r c-when faint" title={fullTime(session.updated_at)}>
-        {session.activity === "running" ? "now" : when(session.updated_at)}
+      <span role="cell" className="r c-when faint" title={fullTime(row.at)}>
+        {row.state === "running" ? "now" : when(row.at)}
       </span>
     </div>
   );
-}
-
-function rowsOf(sessions: readonly Session[], isGrouped: boolean): readonly Row[] {
-  const rows: Row[] = [];
-  const now = Date.now();
-  let heading = "";
-  let day = "";
-  for (const [index, session] of sessions.entries()) {
-    const date = session.updated_at.slice(0, 13);
-    if (isGrouped && date !== day) {
-      day = date;
-      const next = dayHeading(session.updated_at, now);
-      if (next !== heading) rows.push({ heading: (heading = next) });
-    }
-    rows.push({ session, index });
-  }
-  return rows;
 }

@@ -1,22 +1,13 @@
-import { useMemo } from "react";
-import type { Session } from "../api/api.ts";
-import { grouped, money } from "../ui/amounts.ts";
+import { grouped } from "../ui/amounts.ts";
 
-interface SessionsFooterProps {
-  readonly shown: readonly Session[];
-  /** How many sessions there are, shown or not. */
-  readonly count: number;
-}
-
-/** How many sessions are shown, what they cost together, and the keys of the list. */
-export function SessionsFooter({ shown, count }: SessionsFooterProps) {
-  const spent = useMemo(() => shown.reduce((sum, { cost_micros }) => sum + cost_micros, 0), [shown]);
+/** How many sessions are listed, and the keys of the list. */
+export function SessionsFooter({ count, isSearching }: { count: number | undefined; isSearching: boolean }) {
   return (
     <footer className="statusbar desk-only">
       <span className="num">
-        {grouped(shown.length)} of {grouped(count)} sessions
+        {count === undefined ? "" : `${grouped(count)} ${count === 1 ? "session" : "sessions"}`}
       </span>
-      <span className="num">{money(spent)} together</span>
+      {isSearching && <span>Searching in what was said…</span>}
       <span className="grow" />
       <span>
         <kbd>J</kbd> <kbd>K</kbd> move

@@ -4,15 +4,22 @@ import { useApi } from "../api/context.tsx";
 import { SHORTEST_SEARCH } from "../api/search-text.ts";
 
 /** What was said or done that has the searched words, by the id of its session. */
-export function useExcerpts(search: string) {
+export function useExcerpts(search: string): {
+  readonly excerpts: ReadonlyMap<string, string>;
+  readonly isSearching: boolean;
+} {
   const api = useApi();
+  const isAsked = search.trim().length >= SHORTEST_SEARCH;
   const said = useQuery({
     queryKey: ["search", search.trim()],
     queryFn: ({ signal }) => api.searchText(search, signal),
-    // The address follows what is typed after a pause, so not every key is a question.
-    enabled: search.trim().length >= SHORTEST_SEARCH,
+    enabled: isAsked,
     retry: false,
     staleTime: 30_000,
   });
-  return useMemo(() => new Map((said.data ?? []).map(({ sessionId, excerpt }) => [sessionId, excerpt])), [said.data]);
+  const excerpts = useMemo(
+    () => new Map((said.data ?? []).map(({ sessionId, excerpt }) => [sessionId, excerpt])),
+    [said.data],
+  );
+  return { excerpts, isSearching: isAsked && said.isFetching };
 }

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Webhook, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { WebhookEvents } from "./webhook-events.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { plural } from "../ui/amounts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -40,11 +41,7 @@ export function WebhooksSection() {
             )}
             <ul className="lastlist">
               {(webhooks.data ?? []).map((webhook) => (
-                <WebhookRow
-                  key={webhook.id}
-                  webhook={webhook}
-                  onRemove={() => void attempt(() => api.removeWebhook(webhook.id))}
-                />
+                <WebhookRow key={webhook.id} webhook={webhook} onAttempt={(work) => void attempt(work)} />
               ))}
             </ul>
             <form
@@ -89,13 +86,21 @@ export function WebhooksSection() {
 
 const STATES = { pending: "queued", delivered: "done", failed: "failed" } as const;
 
-function WebhookRow({ webhook, onRemove }: { webhook: Webhook; onRemove: () => void }) {
+interface WebhookRowProps {
+  readonly webhook: Webhook;
+  readonly onAttempt: (work: () => Promise<unknown>) => void;
+}
+
+function WebhookRow({ webhook, onAttempt }: WebhookRowProps) {
   const api = useApi();
   const [isOpen, setOpen] = useState(false);
+  const [isChanging, setChanging] = useState(false);
   const deliveries = useQuery({
     queryKey: ["webhooks", webhook.id],
     queryFn: () => api.deliveries(webhook.id),
     enabled: isOpen,
+    // A notice that is on its way is soon delivered or failed.
+    refetchInterval: ({ state }) => (state.data?.some((one) => one.state === "pending") ? 2000 : false),
   });
   return (
     <li>
@@ -105,10 +110,24 @@ function WebhookRow({ webhook, onRemove }: { webhook: Webhook; onRemove: () => v
         <button type="button" className="btn quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           Deliveries
         </button>
-        <button type="button" className="btn quiet" onClick={onRemove}>
+        <button type="button" className="btn quiet" aria-expanded={isChanging} onClick={() => setChanging(!isChanging)}>
+          Change
+        </button>
+        <button type="button" className="btn quiet" onClick={() => onAttempt(() => api.removeWebhook(webhook.id))}>
           Remove
         </button>
       </div>
+      {isChanging && (
+        <WebhookEvents
+          chosen={webhook.events}
+          onSave={(events) =>
+            onAttempt(async () => {
+              await api.changeWebhook(webhook.id, { events });
+              setChanging(false);
+            })
+          }
+        />
+      )}
       {isOpen && (
         <ul className="deliveries">
           {deliveries.data?.length === 0 && <li className="lbl">Nothing was sent yet.</li>}
@@ -119,7 +138,21 @@ function WebhookRow({ webhook, onRemove }: { webhook: Webhook; onRemove: () => v
               <span className="grow cut faint">
                 {delivery.last_error ?? (delivery.last_status === null ? "" : `answered ${delivery.last_status}`)}
               </span>
-              <span className="faint num">{fullTime(delivery.created_at)}</span>
+              <span className="faint num desk-only">{fullTime(delivery.created_at)}</span>
+              {delivery.state !== "pending" && (
+                <button
+                  type="button"
+                  className="btn quiet"
+                  onClick={() =>
+                    onAttempt(async () => {
+                      await api.redeliver(webhook.id, delivery.id);
+                      await deliveries.refetch();
+                    })
+                  }
+                >
+                  Send again
+                </button>
+              )}
             </li>
           ))}
         </ul>

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 
 /** Asks for a key, for those who did not come by the printed link. */
-export function LoginPage({ wasRefused, onKey }: { wasRefused: boolean; onKey: (key: string) => void }) {
+export function LoginPage({ problem, onKey }: { problem: string | undefined; onKey: (key: string) => void }) {
   const [key, setKey] = useState("");
   return (
     <main className="login">
@@ -17,9 +17,9 @@ export function LoginPage({ wasRefused, onKey }: { wasRefused: boolean; onKey: (
           <Icon name="skein" className="brand-mark" />
           Skein
         </h1>
-        {wasRefused && (
+        {problem !== undefined && (
           <p role="alert" className="say-failed">
-            The server does not know this key. It may have been revoked.
+            {problem}
           </p>
         )}
         <label className="stacked">

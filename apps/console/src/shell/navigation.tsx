@@ -1,7 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
-import type { Health, Session } from "../api/api.ts";
+import type { Health, Me, Session } from "../api/api.ts";
 import { stateOf, titleOf } from "../ui/session-state.ts";
+import { visibleLine } from "../text/safe-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { isMac } from "../ui/is-mac.ts";
 import { StateMark } from "../ui/status.tsx";
@@ -23,10 +24,11 @@ interface NavigationProps {
   readonly waiting: number;
   readonly active: readonly Session[];
   readonly health: UseQueryResult<Health>;
+  readonly me: Me | undefined;
   readonly onOverlay: (overlay: Overlay) => void;
 }
 
-export function Navigation({ waiting, active, health, onOverlay }: NavigationProps) {
+export function Navigation({ waiting, active, health, me, onOverlay }: NavigationProps) {
   const [path] = useLocation();
   return (
     <nav className="side" aria-label="Main">
@@ -55,7 +57,13 @@ export function Navigation({ waiting, active, health, onOverlay }: NavigationPro
       {active.length > 0 && <ActiveList active={active} path={path} />}
       <div className="side-foot">
         <span className={`dot round ${health.isError ? "bg-failed" : "bg-done"}`} />
-        <span className="grow cut">{health.isError ? "No connection" : "Connected"}</span>
+        <Link
+          className="grow cut plain"
+          href="/settings"
+          title={me ? `Key ${me.key.name}, tenant ${me.tenant}` : undefined}
+        >
+          {health.isError ? "No connection" : me ? visibleLine(me.key.name) : "Connected"}
+        </Link>
         <button type="button" className="btn quiet icon" aria-label="All keys" onClick={() => onOverlay("keys")}>
           <kbd>?</kbd>
         </button>
@@ -117,5 +125,6 @@ export function TabBar({ waiting }: { waiting: number }) {
 }
 
 function isAt(path: string, href: string): boolean {
+  if (href === "/sessions" && path.startsWith("/history/")) return true;
   return href === "/" ? path === "/" : path === href || path.startsWith(`${href}/`);
 }

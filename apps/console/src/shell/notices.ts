@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import type { Waiting } from "../api/open-awaits.ts";
+import type { Waiting } from "../api/api.ts";
 
 const PLACE = "skein.notices";
 

@@ -40,7 +40,11 @@ export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
   const api = useApi();
   const [, go] = useLocation();
   const [text, setText] = useState("");
-  const sessions = useQuery({ queryKey: ["sessions", "palette"], queryFn: () => api.sessions({}), staleTime: 10_000 });
+  const sessions = useQuery({
+    queryKey: ["sessions", "palette"],
+    queryFn: () => api.sessions({ sort: "last_run", isTopLevel: true }),
+    staleTime: 10_000,
+  });
   const agents = useAgents();
   const leave = (run: () => void) => (): void => {
     onClose();

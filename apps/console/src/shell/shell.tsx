@@ -1,25 +1,34 @@
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useLocation } from "wouter";
-import { useActive, useAwaits, useHealth } from "../api/context.tsx";
+import { useFollowChanges } from "../api/changes.ts";
+import { useActive, useAwaits, useHealth, useMe } from "../api/context.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { ConnectionBar } from "./connection-bar.tsx";
 import { Navigation, TabBar } from "./navigation.tsx";
-import { useWaitNotices } from "./notices.ts";
+import { useWaitNotices, wantsNotices } from "./notices.ts";
 import { type Overlay, OverlayProvider } from "./overlay.ts";
 
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
 const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
 const NewSession = lazy(async () => ({ default: (await import("./new-session.tsx")).NewSession }));
 
+interface ShellProps {
+  readonly onLogOut: () => void;
+  readonly onUnauthorized: () => void;
+  readonly children: ReactNode;
+}
+
 /** What stands around every page: navigation, the state of the connection, and what opens over all of it. */
-export function Shell({ onLogOut, children }: { onLogOut: () => void; children: ReactNode }) {
+export function Shell({ onLogOut, onUnauthorized, children }: ShellProps) {
   const [overlay, setOverlay] = useState<Overlay>(null);
   const [path, go] = useLocation();
   const awaits = useAwaits();
   const active = useActive();
   const health = useHealth();
+  const me = useMe();
   const waiting = awaits.data?.length ?? 0;
   useWaitNotices(awaits.data);
+  useFollowChanges({ onUnauthorized, isKept: wantsNotices });
   useKeys({
     "mod+k": () => setOverlay("palette"),
     "?": () => setOverlay("keys"),
@@ -32,14 +41,14 @@ export function Shell({ onLogOut, children }: { onLogOut: () => void; children: 
     "g ,": () => go("/settings"),
   });
   const close = (): void => setOverlay(null);
-  const isInside = /^\/sessions\/.+/.test(path);
+  const isInside = /^\/(sessions|history)\/.+/.test(path);
 
   return (
     <div className={`app ${isInside ? "is-inside" : ""}`}>
       <a className="skip" href="#main">
         Skip to the page
       </a>
-      <Navigation waiting={waiting} active={active.data ?? []} health={health} onOverlay={setOverlay} />
+      <Navigation waiting={waiting} active={active.data ?? []} health={health} me={me.data} onOverlay={setOverlay} />
       <main className="main" id="main" tabIndex={-1}>
         <ConnectionBar health={health} />
         <OverlayProvider value={setOverlay}>{children}</OverlayProvider>

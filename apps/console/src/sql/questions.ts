@@ -54,7 +54,3 @@ SELECT data ->> '$.error.message' AS why, count(*) AS times, max(created_at) AS 
 FROM platform.events WHERE event_type IN ('step.retried', 'step.error') GROUP BY 1 ORDER BY times DESC LIMIT 20`,
   },
 ];
-
-/** Every table and column, asked of the engine itself. */
-export const SCHEMA_SQL = `SELECT table_schema, table_name, column_name, data_type FROM information_schema.columns
-WHERE table_schema IN ('platform', 'agent', 'api', 'main', 'claude') ORDER BY table_schema, table_name, ordinal_position`;

@@ -1,21 +1,24 @@
 import { useState } from "react";
+import type { SqlExample, SqlTable } from "../api/api.ts";
 import { Icon } from "../ui/icon.tsx";
 import { QUESTIONS } from "./questions.ts";
 import type { Tables } from "./tables.ts";
 
 interface SqlTreeProps {
   readonly tables: Tables;
+  readonly examples: readonly SqlExample[];
   readonly chosen: string;
   readonly onQuestion: (sql: string) => void;
   readonly onName: (name: string) => void;
 }
 
 /** Questions to start from, and every table with its columns. */
-export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
+export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTreeProps) {
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
-  const shown = tables.columns.filter(
-    ({ table, columns }) =>
+  const questions = [...QUESTIONS, ...examples.map(({ question, sql }) => ({ title: question, sql }))];
+  const shown = tables.all.filter(
+    ({ name: table, columns }) =>
       wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)),
   );
   return (
@@ -31,7 +34,7 @@ export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
       </label>
       <h2>Questions</h2>
       <ul>
-        {QUESTIONS.map(({ title, sql }) => (
+        {questions.map(({ title, sql }) => (
           <li key={title}>
             <button
               type="button"
@@ -47,14 +50,8 @@ export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
       </ul>
       <h2>Tables</h2>
       <ul>
-        {shown.map(({ table, columns }) => (
-          <TableRow
-            key={table}
-            table={table}
-            columns={columns}
-            isOpen={wanted !== "" && shown.length < 6}
-            onName={onName}
-          />
+        {shown.map((table) => (
+          <TableRow key={table.name} table={table} isOpen={wanted !== "" && shown.length < 6} onName={onName} />
         ))}
       </ul>
     </div>
@@ -62,27 +59,32 @@ export function SqlTree({ tables, chosen, onQuestion, onName }: SqlTreeProps) {
 }
 
 interface TableRowProps {
-  readonly table: string;
-  readonly columns: readonly { name: string; type: string }[];
+  readonly table: SqlTable;
   readonly isOpen: boolean;
   readonly onName: (name: string) => void;
 }
 
-function TableRow({ table, columns, isOpen: opensItself, onName }: TableRowProps) {
+function TableRow({ table, isOpen: opensItself, onName }: TableRowProps) {
   const [isOpen, setOpen] = useState(false);
   const shows = isOpen || opensItself;
   return (
     <li>
-      <button type="button" className="tree-h" aria-expanded={shows} onClick={() => setOpen(!isOpen)}>
+      <button
+        type="button"
+        className="tree-h"
+        title={table.about}
+        aria-expanded={shows}
+        onClick={() => setOpen(!isOpen)}
+      >
         <Icon name="chev" small className={shows ? "chev is-open" : "chev"} />
         <Icon name="table" small />
-        <code className="cut">{table}</code>
+        <code className="cut">{table.name}</code>
       </button>
       {shows && (
         <ul>
-          {columns.map(({ name, type }) => (
+          {table.columns.map(({ name, type, about }) => (
             <li key={name}>
-              <button type="button" className="tree-h" onClick={() => onName(name)}>
+              <button type="button" className="tree-h" title={about} onClick={() => onName(name)}>
                 <code className="cut">{name}</code>
                 <span className="ty">{wordOf(type)}</span>
               </button>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath } from "../../dev/browser.ts";
+import { describeHistory } from "./history.ts";
 import { describeInbox } from "./inbox.ts";
 import { describeLiveRun } from "./live-run.ts";
 import { describePages } from "./pages.ts";
@@ -22,6 +23,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in Chromium", () => {
   describeLiveRun(shared);
   describeSession(shared);
   describePages(shared);
+  describeHistory(shared);
   describeSafety(shared);
 
   test("a newcomer sees a finished run within ten seconds of opening the printed link", async () => {

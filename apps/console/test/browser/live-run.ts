@@ -12,8 +12,9 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       const id = await world.begin("Helper", prompt, [{ text: words, chunk: 8, chunkDelayMs: 25 }]);
       const page = await world.open(`/sessions/${id}`);
       await page.locator(".md", { hasText: "word3" }).waitFor();
-      await world.crash();
+      await world.crash(() => page.getByText("No connection for").waitFor({ timeout: 15_000 }));
       await page.locator(".top .pill.done").waitFor({ timeout: 25_000 });
+      await page.getByText("No connection for").waitFor({ state: "detached" });
       const text = await page.locator(".transcript").innerText();
       expect(text.split("word59")).toHaveLength(2);
       expect(text.replaceAll(/\s+/g, " ")).toContain(words);

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import axeCore from "axe-core";
 import { describe, expect, test } from "vitest";
 import type { Page } from "playwright-core";
+import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
 import type { World } from "./world.ts";
 
 interface Violation {
@@ -38,9 +39,10 @@ export function describePages(shared: { readonly world: World }): void {
         `/sessions/${id}/context`,
         "/agents",
         "/agents?new=1",
+        `/history/${await claudeSession(world)}`,
       ];
       for (const path of [...pages, "/usage", "/sql", "/settings"]) {
-        await page.goto(`${world.server.url}${path}`);
+        await page.goto(`${world.url}${path}`);
         await page.locator("h1, [role=dialog]").first().waitFor();
         await page.waitForLoadState("networkidle", { timeout: 800 }).catch(() => undefined);
         for (const colorScheme of ["light", "dark"] as const) {
@@ -52,13 +54,13 @@ export function describePages(shared: { readonly world: World }): void {
       }
       expect(found).toEqual([]);
       await page.close();
-    }, 60_000);
+    }, 120_000);
 
     test("sessions are searched as it is typed, filters stand in the address, and keys open one", async () => {
       const { world } = shared;
       await world.begin("Helper", "A needle in the list", [{ text: "This is said only in an answer." }]);
       const page = await world.open("/sessions");
-      await page.getByText("A needle in the list").waitFor();
+      await page.locator(".srow", { hasText: "A needle in the list" }).waitFor();
       await page.keyboard.press("/");
       await page.keyboard.type("needle");
       await expect.poll(() => page.locator(".srow:not(.shead)").count()).toBe(1);
@@ -113,7 +115,7 @@ export function describePages(shared: { readonly world: World }): void {
       page.on("response", (response) => {
         if (response.url().endsWith(".js")) scripts.push(response.url());
       });
-      await page.goto(`${world.server.url}/#key=${world.platform.key}`);
+      await page.goto(`${world.url}/#key=${world.platform.key}`);
       await page.locator("h1", { hasText: "Home" }).waitFor();
       await page.waitForTimeout(500);
       const sizes = await Promise.all(scripts.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
@@ -150,12 +152,12 @@ export function describePages(shared: { readonly world: World }): void {
       const page = await world.open("/");
       await page.setViewportSize({ width: 390, height: 844 });
       for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/settings"]) {
-        await page.goto(`${world.server.url}${path}`);
+        await page.goto(`${world.url}${path}`);
         await page.locator("h1").first().waitFor();
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
       }
-      await page.goto(`${world.server.url}/sessions/${id}`);
+      await page.goto(`${world.url}/sessions/${id}`);
       await page.getByRole("button", { name: "Inspector" }).click();
       await page.getByRole("tab", { name: "Session" }).waitFor();
       await page.close();
@@ -164,14 +166,49 @@ export function describePages(shared: { readonly world: World }): void {
     test("a wrong key leads to the login page, and a right one from there to the first page", async () => {
       const { world } = shared;
       const page = await world.context.newPage();
-      await page.goto(`${world.server.url}/#key=a-wrong-key-of-some-length`);
+      await page.goto(`${world.url}/#key=a-wrong-key-of-some-length`);
       await page.getByText("does not know this key").waitFor();
       await page.getByLabel("Key").fill(world.platform.key);
       await page.getByRole("button", { name: "Log in" }).click();
       await page.locator("h1", { hasText: "Home" }).waitFor();
       await page.close();
     });
+
+    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async () => {
+      const { world } = shared;
+      const page = await world.open("/settings");
+      await page.getByText("Logged in until").waitFor();
+      const kept =
+        "JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, history.state])";
+      expect(await page.evaluate(kept)).not.toContain(world.platform.key);
+      const [cookie] = (await world.context.cookies(world.url)).filter(({ name }) => name.startsWith("skein-"));
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+      expect(cookie?.value).not.toContain(world.platform.key);
+      await page.reload();
+      await page.getByText("Logged in until").waitFor();
+      await page.getByRole("button", { name: "Log out" }).click();
+      await page.getByLabel("Key").waitFor();
+      await page.goto(`${world.url}/sessions`);
+      await page.getByText("You are not logged in").waitFor();
+      await page.close();
+    });
+
+    test("an archived agent is brought back", async () => {
+      const { world } = shared;
+      const { id } = await world.client.createAgent({ body: { name: "Sleeper" } });
+      const page = await world.open(`/agents/${id}`);
+      await page.getByRole("button", { name: "Archive" }).click();
+      await page.getByRole("button", { name: "Bring back" }).click();
+      await page.getByRole("button", { name: "Archive" }).waitFor();
+      await page.close();
+    });
   });
+}
+
+/** A short session of Claude Code. */
+async function claudeSession({ claudeFolder }: World): Promise<string> {
+  writeClaudeSessions(claudeFolder);
+  return "3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01";
 }
 
 /** Runs axe past the policy of the page, as the developer tools do. The second time only what colours can change. */

@@ -58,7 +58,7 @@ export function describeSafety(shared: { readonly world: World }): void {
         void dialog.dismiss();
       });
       page.on("request", (request) => {
-        if (!request.url().startsWith(world.server.url) && !request.url().startsWith("data:image/"))
+        if (!request.url().startsWith(world.url) && !request.url().startsWith("data:image/"))
           outside.push(request.url());
       });
       await page.getByText("Ended.").first().waitFor();
@@ -75,7 +75,7 @@ export function describeSafety(shared: { readonly world: World }): void {
         "/settings",
         "/usage",
       ]) {
-        await page.goto(`${world.server.url}${path}`);
+        await page.goto(`${world.url}${path}`);
         await page.locator("h1, [role=dialog]").first().waitFor();
         await page.waitForTimeout(120);
       }
@@ -83,10 +83,10 @@ export function describeSafety(shared: { readonly world: World }): void {
       expect(await page.evaluate("window.pwned")).toBeUndefined();
       await page.close();
       canary.close();
-    });
+    }, 60_000);
 
     test("the page is served with a policy that allows nothing inline, and cannot be framed", async () => {
-      const { headers } = await fetch(shared.world.server.url);
+      const { headers } = await fetch(shared.world.url);
       const policy = headers.get("content-security-policy") ?? "";
       expect(policy).toContain("default-src 'none'");
       expect(policy).toContain("frame-ancestors 'none'");

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { importLongSession } from "../../dev/long-session.ts";
 import type { World } from "./world.ts";
 
 /** One session: what it shows, forks, raw events, what the model saw, a very long log. */
@@ -74,15 +75,23 @@ export function describeSession(shared: { readonly world: World }): void {
 
     test("a log of ten thousand events shows its end and scrolls to its beginning", async () => {
       const { world } = shared;
-      const id = await importLong(world, 10_000);
+      const id = await importLongSession(
+        world.client,
+        await world.begin("Helper", "Prompt number 0", [{ text: "An answer with some words in it." }]),
+        10_000,
+      );
       const started = performance.now();
       const page = await world.open(`/sessions/${id}`);
       await page.locator(".md", { hasText: "The last answer of all." }).waitFor();
       const ms = performance.now() - started;
       // The bench measures it alone; beside other tests it only must not hang.
       expect(ms).toBeLessThan(15_000);
-      await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
-      await page.locator(".you", { hasText: /Prompt number 0$/ }).waitFor();
+      // The rest of the log comes behind its end, and moves nothing that is being read.
+      const toTop = async (): Promise<number> => {
+        await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
+        return page.locator(".you", { hasText: /Prompt number 0$/ }).count();
+      };
+      await expect.poll(toTop, { timeout: 15_000 }).toBe(1);
       await page.close();
     });
 
@@ -103,36 +112,6 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
   });
-}
-
-/** A session of so many events, made from one real run that is repeated with ids of its own. */
-async function importLong(world: World, events: number): Promise<string> {
-  const id = await world.begin("Helper", "Prompt number 0", [{ text: "An answer with some words in it." }]);
-  await expect
-    .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 10_000 })
-    .toBe("completed");
-  const file = await world.client.exportSession({ params: { session_id: id } });
-  const [created, ...run] = file.events;
-  if (!created) throw new Error("The export is empty.");
-  const text = JSON.stringify(run);
-  const ids = [...new Set(text.match(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g))].filter(
-    (one) => one !== id,
-  );
-  const all = [created];
-  for (let turn = 0; all.length < events; turn++) {
-    const isLast = all.length + run.length >= events;
-    let own = text.replaceAll("Prompt number 0", `Prompt number ${turn}`);
-    if (isLast) own = own.replaceAll("An answer with some words in it.", "The last answer of all.");
-    for (const one of ids) own = own.replaceAll(one, shifted(one, turn));
-    for (const event of JSON.parse(own) as typeof run) all.push({ ...event, session_id: id, sequence: all.length + 1 });
-  }
-  return (await world.client.importSession({ body: { ...file, events: all } })).id;
-}
-
-/** Another id for each turn: the time in it is moved. */
-function shifted(id: string, turn: number): string {
-  const time = (Number.parseInt(id.slice(0, 8), 16) + turn) >>> 0;
-  return time.toString(16).padStart(8, "0") + id.slice(8);
 }
 
 /** Three turns of a transcript as Claude Code writes it. */

@@ -6,7 +6,6 @@ import type { Step } from "@skein/simulator";
 import type { BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
 import { type OpenBrowser, openBrowser } from "../../dev/browser.ts";
-import { type ConsoleServer, startConsoleServer } from "../../dev/console-server.ts";
 import { type Platform, startPlatform } from "../../dev/platform.ts";
 import { type ScriptedModel, startScriptedModel } from "../../dev/scripted-model.ts";
 
@@ -16,14 +15,17 @@ const CONFIG = join(CONSOLE, "dev/skein.config.ts");
 /** A built console over a real platform, and a browser in front of it: shared by all tests of a file. */
 export interface World {
   platform: Platform;
-  readonly server: ConsoleServer;
+  /** Where the platform and its console are. */
+  readonly url: string;
   readonly model: ScriptedModel;
   readonly client: Client;
   readonly context: BrowserContext;
   /** A page that is logged in, at an address. */
   open(path: string): Promise<Page>;
   /** Ends the platform as a crash would and starts it again at the same place. */
-  crash(): Promise<void>;
+  crash(whileGone?: () => Promise<void>): Promise<void>;
+  /** The folder in which Claude Code would keep its data. */
+  readonly claudeFolder: string;
   /** A session with an agent of the seed, after its first prompt was sent. */
   begin(agent: string, prompt: string, steps: readonly Step[]): Promise<string>;
   close(): Promise<void>;
@@ -60,30 +62,31 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
   const config = withAgents ? { config: CONFIG } : {};
-  const [folder, platform] = await Promise.all([
-    builtConsole(),
-    startPlatform({ data, modelUrl: model.url, ...config }),
-  ]);
-  const server = await startConsoleServer({ folder, target: platform.url });
+  const consoleFolder = await builtConsole();
+  const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
   const browser: OpenBrowser = context
-    ? { context, close: async () => {} }
+    ? { context, newContext: async () => context, close: async () => {} }
     : await openBrowser({ width: 1280, height: 800 });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   const world: World = {
     platform,
-    server,
+    url: platform.url,
     model,
     client,
     context: browser.context,
     async open(path) {
       const page = await browser.context.newPage();
-      await page.goto(`${server.url}${path}#key=${platform.key}`);
+      await page.goto(`${platform.url}${path}#key=${platform.key}`);
+      // Logged in: the cookie is there, and other addresses can be opened.
+      await page.locator(".app").waitFor();
       return page;
     },
-    async crash() {
+    claudeFolder: join(data, ".claude"),
+    async crash(whileGone) {
       const { port } = world.platform;
       await world.platform.kill();
-      world.platform = await startPlatform({ data, modelUrl: model.url, port, ...config });
+      await whileGone?.();
+      world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
     },
     async begin(agentName, prompt, steps) {
       model.plays(prompt, steps);
@@ -96,7 +99,6 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
     },
     async close() {
       await browser.close();
-      await server.close();
       await world.platform.stop();
       await model.close();
       rmSync(data, { recursive: true, force: true });

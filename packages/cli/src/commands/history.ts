@@ -9,6 +9,7 @@ export const history: Group = {
     { name: "show", load: async () => (await import("./history/show.ts")).show },
     { name: "search", load: async () => (await import("./history/search.ts")).search },
     { name: "usage", load: async () => (await import("./history/usage.ts")).usage },
+    { name: "statusline", load: async () => (await import("./history/statusline.ts")).statusline },
     { name: "export", load: async () => (await import("./history/export.ts")).exportCommand },
     { name: "files", load: async () => (await import("./history/files.ts")).files },
     { name: "plans", load: async () => (await import("./history/plans.ts")).plans },

@@ -27,7 +27,7 @@ export const serve = defineCommand({
     const stopped = stopSignal();
     const server = await started(settings, values["log-requests"]);
     // Not the screen: a server goes on when nobody reads its greeting.
-    console.log(greeting(server, settings));
+    console.log(greeting(server, settings, process.stdout.isTTY));
     await stopped;
     const inTime = await Promise.race([server.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
     if (!inTime) process.exit(EXIT.completed);
@@ -62,9 +62,14 @@ function stopSignal(): Promise<void> {
   });
 }
 
-function greeting({ url, key, model, hasConsole }: RunningServer, settings: ServeSettings): string {
+/** What the person who starts a server reads. The key itself is for a terminal alone: other output is often kept as a log. */
+export function greeting(
+  { url, key, model, hasConsole }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole">,
+  settings: Pick<ServeSettings, "storeUrl">,
+  isTerminal: boolean,
+): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
-  const login = key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
+  const login = isTerminal && key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
   return `Skein listens on ${url}
 
   Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}

@@ -33,7 +33,7 @@ const OPTIONS = {
     takes: "FORMAT",
     short: "F",
     kind: oneOf(...ANSWER_FORMATS),
-    about: `${ANSWER_FORMATS.join(", ")} (default: table; plot draws a chart of names and numbers)`,
+    about: `${ANSWER_FORMATS.join(", ")} (default: table, and line where a row does not fit; plot draws a chart)`,
   },
   ...OUTPUT_OPTIONS,
   cache: CACHE_OPTION,
@@ -174,7 +174,13 @@ async function answered(database: Sql, statement: string, { values, screen }: Sq
         done();
         if (isList) await output.write(before);
         before = ",\n";
-        await writeAnswer(answer, { format, columns: file === undefined ? screen.columns : WIDE, output, isList });
+        await writeAnswer(answer, {
+          format,
+          columns: file === undefined ? screen.columns : WIDE,
+          mustFit: file === undefined && screen.tableColumns !== undefined,
+          output,
+          isList,
+        });
         if (output.isClosed) break;
       }
       if (isList) await output.write("]\n");

@@ -1,5 +1,5 @@
 import type { LibraryConfig } from "@skein/history";
-import { McpServer } from "@modelcontextprotocol/server";
+import { McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import type { TenantSql } from "@skein/sql/sandbox";
 import { historyTools } from "./history-tools.ts";
 import { sqlTool } from "./sql-tool.ts";
@@ -25,15 +25,34 @@ export function createHistoryServer({ version, config, sql }: HistoryServerOptio
     server.registerTool(
       name,
       { description, inputSchema: input, annotations: { readOnlyHint: true, openWorldHint: false } },
-      async (args) => {
+      async (args, context) => {
+        const stop = tellProgress(context);
         try {
           return { content: [{ type: "text" as const, text: await tool.call(args) }] };
         } catch (error) {
           const text = error instanceof Error ? error.message : String(error);
           return { content: [{ type: "text" as const, text }], isError: true };
+        } finally {
+          stop();
         }
       },
     );
   }
   return server;
+}
+
+/** How often a client that asked for progress hears that a call is still running: the first question over many transcripts takes seconds. */
+const PROGRESS_MS = 1000;
+
+function tellProgress({ mcpReq }: ServerContext): () => void {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return () => {};
+  let progress = 0;
+  const timer = setInterval(() => {
+    progress += 1;
+    const params = { progressToken, progress, message: `Reading transcripts, ${progress} s` };
+    // A client that has gone needs no progress.
+    mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+  }, PROGRESS_MS);
+  return () => clearInterval(timer);
 }

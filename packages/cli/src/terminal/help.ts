@@ -51,7 +51,7 @@ function sections(columns: number, parts: readonly Section[]): string {
     .map((part) => {
       if (typeof part === "string") return wrapped(part, columns).join("\n");
       const [title, rows] = part;
-      const lines = table(rows, columns);
+      const lines = explained(rows, columns);
       // The one way to call a command stands beside its title.
       return title === "Usage:" && lines.length === 1
         ? `${title} ${lines[0]?.trim()}`
@@ -64,7 +64,8 @@ function sections(columns: number, parts: readonly Section[]): string {
 /** The least that is left for the second column; below that it stands under the first one. */
 const LEAST = 24;
 
-function table(rows: Rows, columns: number): readonly string[] {
+/** Names with what they mean beside them, or below them where there is little room. */
+export function explained(rows: Rows, columns: number): readonly string[] {
   const width = Math.max(...rows.map(([name = ""]) => name.length));
   const room = columns - width - 4;
   return rows.flatMap(([name = "", about = ""]) => {

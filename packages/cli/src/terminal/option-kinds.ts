@@ -6,6 +6,8 @@ export interface Kind<Value> {
   readonly what: string;
   /** Undefined: the text is none. */
   readonly read: (text: string) => Value | undefined;
+  /** Every text that it takes, if they are few. */
+  readonly choices?: readonly string[];
 }
 
 const MOST = 999_999_999_999;
@@ -21,7 +23,7 @@ export function wholeNumber(least = 0, most = MOST): Kind<number> {
 }
 
 export function oneOf<const Name extends string>(...names: readonly Name[]): Kind<Name> {
-  return { what: names.join(", "), read: (text) => names.find((name) => name === text) };
+  return { what: names.join(", "), choices: names, read: (text) => names.find((name) => name === text) };
 }
 
 /** Dollars, as millionths. */

@@ -9,7 +9,7 @@ export interface Output {
   readonly isClosed: boolean;
   /** A pager has the terminal. */
   readonly isPaging: boolean;
-  write(text: string): Promise<void>;
+  write(text: string | Uint8Array): Promise<void>;
   /** Waits until the reader has seen everything. */
   close(): Promise<void>;
   /** The answer cannot be finished: a file is not made, and a reader sees what there is. */
@@ -36,8 +36,8 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
   // The reader may leave at any time; that is no error.
   stdout.on("error", closed);
 
-  const send = async (stream: NodeJS.WritableStream, text: string): Promise<void> => {
-    if (isClosed || text === "") return;
+  const send = async (stream: NodeJS.WritableStream, text: string | Uint8Array): Promise<void> => {
+    if (isClosed || text.length === 0) return;
     if (stream.write(text)) return;
     const done = new AbortController();
     const either = ["drain", "close", "error"].map((event) => once(stream, event, { signal: done.signal }));
@@ -70,7 +70,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
     async write(text) {
       if (pager === undefined) return send(stdout, text);
       if (child) return send(child.stdin ?? stdout, text);
-      held += text;
+      held += Buffer.from(text).toString();
       // A terminal that does not know its size says that it has none.
       if (held.split("\n").length <= (stdout.rows || 24)) return;
       paging?.(true);

@@ -4,7 +4,7 @@ import { CommandError, EXIT } from "./exit-codes.ts";
 
 /** A file that only its owner can read, written piece by piece. It is there whole or not at all. */
 export interface PrivateFile {
-  write(text: string): void;
+  write(content: string | Uint8Array): void;
   /** Puts the file where it belongs: never over another one, unless told to. */
   finish(): void;
   /** Removes what was written, if the file is not finished. */
@@ -25,7 +25,7 @@ export function openPrivateFile(path: string, { force }: { readonly force: boole
     rmSync(folder, { recursive: true, force: true });
   };
   return {
-    write: (text) => writeFileSync(handle, text),
+    write: (content) => writeFileSync(handle, content),
     finish() {
       try {
         fsyncSync(handle);
@@ -43,7 +43,7 @@ export function openPrivateFile(path: string, { force }: { readonly force: boole
 }
 
 /** The same for content that is there already. */
-export function createPrivateFile(path: string, content: string, force: boolean): void {
+export function createPrivateFile(path: string, content: string | Uint8Array, force: boolean): void {
   const file = openPrivateFile(path, { force });
   try {
     file.write(content);

@@ -10,8 +10,8 @@ export interface StyledScreen {
   readonly columns: number;
   readonly paint: Paint;
   print(...lines: readonly Styled[]): Promise<void>;
-  /** Text that a person asked for as data (Markdown, HTML): as it is for a pipe, escaped for a terminal. */
-  data(text: string): Promise<void>;
+  /** What a person asked for as data (Markdown, HTML, lines). The caller escapes it for a terminal. */
+  data(content: string | Uint8Array): Promise<void>;
   /** One document of JSON; on one line for what comes line by line. */
   json(value: unknown, indent?: number): Promise<void>;
   /** A remark beside the output: standard error. */
@@ -39,7 +39,7 @@ export function createStyledScreen({ env, usesPager }: StyledScreenOptions): Sty
     progressShown = false;
   };
 
-  const write = async (text: string): Promise<void> => {
+  const write = async (text: string | Uint8Array): Promise<void> => {
     clear();
     await output.write(text);
   };

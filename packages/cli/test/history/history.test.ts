@@ -14,6 +14,7 @@ test.each([
   "show",
   "search",
   "usage",
+  "statusline",
   "export",
   "files",
   "plans",
@@ -80,6 +81,7 @@ test("list is the newest first, filters and pages, and is a PaginatedResult as J
     data: [{ id: first, projectPath: "/work/app", messageCount: 7 }],
     pagination: { total: 2, limit: 1, offset: 0, hasMore: true },
   });
+  expect((await world.run("list", "--limit", "0")).out).toBe("2 sessions; this page shows none of them.\n");
   expect((await world.run("list", "--project", "/work/other/")).out).toContain("an older session");
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
 });
@@ -187,6 +189,29 @@ test("usage counts each call once, with the same numbers by day, model, project 
   expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111[\s\S]+Total +300 +150 +30 +3,000/);
 });
 
+test("usage is broken down by model, and its blocks have a burn rate", async () => {
+  const world = createWorld();
+  const { out } = await world.run("usage", "--timezone", "UTC", "--by", "day", "--by", "block", "--breakdown");
+  expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5 +300/);
+  expect(out).toMatch(/\(estimate, \$0\.\d\d\/h\)[\s\S]+No block is active\./);
+});
+
+test("statusline is one line with model, costs and context, from what Claude Code writes to it", () => {
+  const world = createWorld();
+  const transcript = join(world.root, "projects/-work-app", `${first}.jsonl`);
+  const status = { session_id: first, transcript_path: transcript, cwd: "/work/app", model: { display_name: "Opus" } };
+  const run = (input: string, ...args: readonly string[]) =>
+    spawnSync(process.execPath, [bin, "history", "statusline", "--root", world.root, ...args], {
+      encoding: "utf8",
+      env: { ...process.env, ...world.env },
+      input,
+    });
+  expect(run(JSON.stringify(status)).stdout).toMatch(
+    /^Opus in app \| \$0\.00 session, \$0\.00 today \| [\d,]+ tokens \(\d+ %\)\n$/,
+  );
+  expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
+});
+
 test("usage shows the newest, or what cost most, where not everything is wanted", async () => {
   const world = createWorld();
   for (const [at, day] of ["2026-09-07", "2026-09-13", "2026-10-05"].entries()) {
@@ -289,7 +314,7 @@ test("migrate shows its plan, asks, moves, and undo takes it back", async () => 
   );
   expect(existsSync(file)).toBe(false);
   expect((await world.run("list", "--project", "/work/new")).out).toContain(first.slice(0, 8));
-  expect((await world.run("undo")).code).toBe(0);
+  expect((await world.run("undo", "--yes")).code).toBe(0);
   expect(readFileSync(file)).toEqual(before);
 });
 

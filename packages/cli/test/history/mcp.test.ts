@@ -1,13 +1,16 @@
 import { connectMcpServer, type McpConnection } from "@skein/adapters/mcp";
 import { resultContent } from "@skein/core";
 import { spawnSync } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createIds } from "@skein/protocol";
+import { InMemoryTransport } from "@modelcontextprotocol/server";
+import type { TenantSql } from "@skein/sql/sandbox";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { playSessions } from "../../../skein/test/conformance/played-sessions.ts";
+import { createHistoryServer } from "../../src/mcp/serve-history.ts";
 import { bin, createWorld, first, second, type World } from "./world.ts";
 
 /** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
@@ -95,9 +98,19 @@ test.skipIf(!hasBubblewrap)(
     await store.close();
     const connection = await connected(world, { SKEIN_STORE_URL: `sqlite:${join(world.folder, "skein.db")}` });
     const ask = async (sql: string): Promise<string> => (await call(connection, "sql", { sql })).text;
+    const cache = join(world.env["SKEIN_CACHE_DIR"] ?? "", "sql");
+    const copies = (): readonly string[] =>
+      existsSync(cache) ? readdirSync(cache).filter((name) => name.endsWith(".duckdb")) : [];
+    // A question about nothing makes no copy, and the first one about the files does not wait for it.
+    expect(await ask("SELECT 42 AS n")).toContain("42");
     expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
       "true",
     );
+    expect(copies()).toEqual([]);
+    await expect.poll(copies, { timeout: 60_000 }).toHaveLength(1);
+    const databases = await ask("PRAGMA database_list");
+    expect(databases).toContain("skein_copy");
+    expect(databases).not.toContain(world.folder);
     // The others are asked three at a time: each is mostly the start of its process.
     await Promise.all([
       expect(ask("SELECT DISTINCT source FROM all_sessions ORDER BY 1")).resolves.toMatch(
@@ -113,6 +126,36 @@ test.skipIf(!hasBubblewrap)(
     ]);
   },
 );
+
+test("a client that asks for progress hears every second that a call is still running", async () => {
+  const { promise: heard, resolve: hear } = Promise.withResolvers<unknown>();
+  const sql = {
+    async *ask() {
+      // The statement ends when its progress was heard.
+      await heard;
+      yield { kind: "end", rows: 0, truncated: false } as const;
+    },
+  } as unknown as TenantSql;
+  const [client, server] = InMemoryTransport.createLinkedPair();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<unknown>();
+  client.onmessage = (message) => {
+    if ("method" in message && message.method === "notifications/progress") hear(message.params);
+    if ("id" in message && message.id === 2) answer(message);
+  };
+  await createHistoryServer({ version: "1", config: async () => ({}), sql: async () => sql }).connect(server);
+  await client.start();
+  const send = (id: number, method: string, params: Record<string, unknown>): Promise<void> =>
+    client.send({ jsonrpc: "2.0", id, method, params });
+  await send(1, "initialize", {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "t", version: "1" },
+  });
+  await send(2, "tools/call", { name: "sql", arguments: { sql: "SELECT 1" }, _meta: { progressToken: "p" } });
+  expect(await heard).toMatchObject({ progressToken: "p", progress: 1 });
+  expect(JSON.stringify(await answered)).toContain("(0 rows)");
+  await client.close();
+});
 
 test("what is not there is an answer that says so", async () => {
   const connection = await connected(createWorld());

@@ -133,7 +133,7 @@ function failure(
   const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived) });
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
-  if (!known?.retryable || attempt > max_retries) {
+  if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries)) {
     const answer = known?.begun?.whole === false ? interruptedAnswer(call, arrived) : undefined;
     return stepFailed(current, { error: problem, durationMs, lost, answer });
   }

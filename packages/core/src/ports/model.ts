@@ -46,6 +46,8 @@ export class ModelFailure extends Error {
   readonly retryable: boolean;
   /** How long the API asked to wait before a retry. */
   readonly retryAfterMs: number | undefined;
+  /** The most retries that make sense, if the agent allows more. */
+  readonly mostRetries: number;
   /** The usage of an answer that had begun. If `whole` is false, the API may bill more than that. */
   readonly begun: { readonly usage: Usage; readonly whole: boolean } | undefined;
 
@@ -54,14 +56,21 @@ export class ModelFailure extends Error {
     {
       retryable,
       retryAfterMs,
+      mostRetries = Number.POSITIVE_INFINITY,
       begun,
-    }: { retryable: boolean; retryAfterMs?: number | undefined; begun?: ModelFailure["begun"] },
+    }: {
+      retryable: boolean;
+      retryAfterMs?: number | undefined;
+      mostRetries?: number;
+      begun?: ModelFailure["begun"];
+    },
   ) {
     super(failure.message);
     this.name = "ModelFailure";
     this.failure = failure;
     this.retryable = retryable;
     this.retryAfterMs = retryAfterMs;
+    this.mostRetries = mostRetries;
     this.begun = begun;
   }
 }

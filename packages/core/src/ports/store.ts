@@ -4,6 +4,7 @@ import type {
   Event,
   MessageRow,
   NewEvent,
+  Outcome,
   Run,
   Session,
   SessionStatus,
@@ -131,6 +132,10 @@ export interface SessionFilter {
   readonly status?: PlatformStatus | readonly PlatformStatus[];
   /** What the session does now. */
   readonly activity?: SessionStatus;
+  /** How the last run ended. */
+  readonly outcome?: Outcome;
+  /** The model that the session asks. */
+  readonly model?: string;
   /** Only sessions that do not work for another one. */
   readonly topLevel?: boolean;
   /** A session must have all of these tags. */

@@ -67,7 +67,7 @@ function* matching(all: Iterable<Session>, filter: SessionFilter): Generator<Ses
 /** What is asked of each of very many sessions is made ready once. */
 function fitting(filter: SessionFilter): (session: Session) => boolean {
   const { tenant, agentId, tags = [], metadata = [], createdAfter = "", createdBefore, workingDirectory } = filter;
-  const { parentSessionId, subagentOfSessionId, activity, topLevel = false } = filter;
+  const { parentSessionId, subagentOfSessionId, activity, outcome, model, topLevel = false } = filter;
   const statuses = filter.status === undefined ? undefined : new Set([filter.status].flat());
   const title = filter.title?.toLowerCase();
   return (session) =>
@@ -75,6 +75,8 @@ function fitting(filter: SessionFilter): (session: Session) => boolean {
     (agentId === undefined || session.agent_id === agentId) &&
     (statuses === undefined || statuses.has(platformStatus(session))) &&
     (activity === undefined || session.status === activity) &&
+    (outcome === undefined || session.outcome === outcome) &&
+    (model === undefined || session.model === model) &&
     (!topLevel || session.subagent_of_session_id === null) &&
     session.created_at > createdAfter &&
     (createdBefore === undefined || session.created_at < createdBefore) &&

@@ -158,6 +158,10 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await listed({ activity: "idle" })).toEqual([child.id, idle.id, first.sessionId]);
     expect(await listed({ activity: "idle", topLevel: true })).toEqual([idle.id, first.sessionId]);
     expect(await sessions.count({ topLevel: true })).toBe(3);
+    expect(await listed({ outcome: "completed" })).toEqual([first.sessionId]);
+    expect(await sessions.count({ outcome: "failed" })).toBe(0);
+    expect(await listed({ model: agent.config.model, activity: "awaiting" })).toEqual([waiting.sessionId]);
+    expect(await sessions.count({ model: "another-model" })).toBe(0);
     const used = [first.sessionId, waiting.sessionId, child.id, idle.id];
     expect(await listed({ order: "used" })).toEqual(used);
     const paged = await pages((options) => sessions.list({ order: "used", ...options }));

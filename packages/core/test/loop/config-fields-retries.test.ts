@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Step } from "@skein/simulator";
@@ -55,6 +56,18 @@ test("max_retries: the last failure ends the run, with a row for the error, and 
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(3);
   const next = await agent.run(scripted("And now", [{ text: "Fine" }]), { sessionId: failed.sessionId });
   expect(next).toMatchObject({ finalAnswer: "Fine", error: null });
+});
+
+test("an address at which nobody listens is given up after two retries, whatever max_retries says", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.close();
+  const agent = createAgent({ baseUrl, base_delay: 0.01, max_retries: 5 });
+  onTestFinished(() => agent.close());
+  const result = await agent.run("Hello?");
+  expect(result.error?.message).toContain(baseUrl);
+  expect(rows(result, "api_retry")).toHaveLength(2);
 });
 
 test("a request that the API refuses is not tried again", async () => {

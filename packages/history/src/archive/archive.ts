@@ -9,6 +9,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { LibraryConfig } from "../config.ts";
+import { chosenFiles } from "../list/chosen-files.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
 import { codeOf, makeFolder } from "../disk/durable-files.ts";
 import { withLock } from "../disk/lock.ts";
@@ -56,7 +57,10 @@ export function defaultArchiveFolder(): string {
 async function archiveAll(options: ArchiveOptions, folder: string): Promise<ArchiveResult> {
   const pause = createPause(options.signal);
   const failed: { path: string; reason: string }[] = [];
-  const all = existingRoots(options).flatMap((root) => keptFiles(root).map((path) => ({ root, path })));
+  const isChosen = await chooserOf(options);
+  const all = existingRoots(options).flatMap((root) =>
+    keptFiles(root).flatMap((path) => (isChosen(path) ? [{ root, path }] : [])),
+  );
   for (const root of new Set(all.map((file) => file.root))) nameRoot(folder, root);
   let changedFiles = 0;
   let newBytes = 0;
@@ -76,6 +80,16 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
     await pause();
   }
   return { files: all.length, changedFiles, newBytes, failed };
+}
+
+/** With a project or times, only files of the chosen sessions are archived: those whose path has the session's id, and its legacy subagents. */
+async function chooserOf(options: ArchiveOptions): Promise<(path: string) => boolean> {
+  const { files, isPart } = await chosenFiles(options);
+  if (!isPart) return () => true;
+  const paths = new Set(files.map(({ path }) => path));
+  const ids = new Set(files.flatMap(({ kind, sessionId }) => (kind === "session" && sessionId ? [sessionId] : [])));
+  const idIn = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+  return (path) => paths.has(path) || (path.match(idIn) ?? []).some((id) => ids.has(id));
 }
 
 function rootFolder(archiveFolder: string, root: string): string {

@@ -1,20 +1,27 @@
-/** A session as one HTML file: without scripts, without anything to load, and with the session's text escaped. */
-import { createHash } from "node:crypto";
+/** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
+import { priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
-import { shownMessage, type Part } from "./transcript-parts.ts";
+import { objectOf } from "../model/value.ts";
+import { terminalHtml } from "./html/code-html.ts";
+import { dayText, spanText, timeHtml } from "./html/dates.ts";
+import { escapeHtml } from "./html/escape-html.ts";
+import { messageHtml, shortModel, viewOf, type Conversation, type View } from "./html/message-html.ts";
+import { policy, style } from "./html/page-style.ts";
+import { foldedHtml } from "./html/tagged-html.ts";
 
 export function toHtml(session: Session, agents: readonly AgentSession[] = []): string {
-  const title = escapeHtml(session.summary ?? "Untitled session");
+  const title = session.summary ?? "Untitled session";
+  const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
+  const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
+  const agentIds = new Set(agents.map(({ agentId }) => agentId));
+  const view = viewOf(session, { anchor, agentIds });
   return [
     pageStart(title),
-    `<h1>${title}</h1>`,
-    detailsTable(session),
-    ...session.messages.map(messageHtml),
-    ...agents.flatMap((agent) => [
-      `<h2 id="agent-${escapeHtml(agent.agentId)}">Subagent ${escapeHtml(agent.agentType ?? agent.agentId)}</h2>`,
-      ...agent.messages.map(messageHtml),
-    ]),
-    damageList(session),
+    `<header class="top"><h1${title.length > 90 ? ' class="long"' : ""}>${escapeHtml(title)}</h1>${facts(session, agents)}</header>`,
+    outline(session.messages, view),
+    ...conversationHtml(session, view),
+    ...agents.flatMap((agent) => agentHtml(agent, anchor)),
+    damageHtml(session),
     "</main></body></html>\n",
   ].join("\n");
 }
@@ -23,80 +30,121 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
-<title>${title}</title><style>${style}</style></head><body><main>`;
+<title>${escapeHtml(title)}</title><style>${style}</style></head><body><main>`;
 }
 
-const style =
-  "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#fafafa;color:#1a1a1a}main{max-width:60rem;margin:auto;padding:1rem}" +
-  "table{border-collapse:collapse}td,th{padding:.1rem .8rem .1rem 0;text-align:left;vertical-align:top}section{margin:1rem 0;padding:.6rem 1rem;border-radius:.5rem;background:#fff;border:1px solid #ddd}" +
-  ".human{background:#eef5ff;border-color:#bcd}.system{background:#fffbe8}.aside{opacity:.6}h3{margin:0 0 .4rem;font-size:.9rem;color:#555}" +
-  "pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0;font:.85rem/1.45 ui-monospace,monospace}.text{font:inherit}summary{cursor:pointer;color:#444;font-size:.9rem}.error summary{color:#b00}" +
-  "@media(prefers-color-scheme:dark){body{background:#151515;color:#ddd}section{background:#1d1d1d;border-color:#333}.human{background:#1a2433}.system{background:#2a2615}h3,summary{color:#aaa}}" +
-  "@media print{details{display:block}}";
-
-/** The policy allows only this style sheet, so that styles in a transcript have no effect. */
-const styleHash = `sha256-${createHash("sha256").update(style).digest("base64")}`;
-
-function detailsTable(session: Session): string {
-  const details = {
-    Session: session.id,
+function facts(session: Session, agents: readonly AgentSession[]): string {
+  const answers = [session.messages, ...agents.map(({ messages }) => messages)].flat();
+  const models = new Set(answers.flatMap((message) => (message.role === "assistant" ? shortModel(message.model) : [])));
+  const calls = answers.flatMap((message) =>
+    message.role === "assistant" ? message.content.filter(({ type }) => type === "tool_use") : [],
+  );
+  const { tokens, cost } = usageText(answers);
+  const withAgents = agents.length > 0 ? " with subagents" : session.agentIds.length > 0 ? " without subagents" : "";
+  const rows = {
+    When: spanText(session.timestamp, session.lastActivityAt),
     Project: session.projectPath,
-    Started: session.timestamp.toISOString(),
-    "Last activity": session.lastActivityAt.toISOString(),
-    Messages: String(session.messageCount),
     Branch: session.gitBranch ?? "",
+    Model: [...models].filter((model) => model !== "").join(", "),
+    Conversation: `${count(session.messageCount)} messages, ${count(calls.length)} tool calls`,
+    Tokens: tokens,
+    Cost: cost === "" ? "" : `${cost}${withAgents}`,
     "Claude Code": session.version,
+    Session: session.id,
   };
-  const rows = Object.entries(details).map(([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value)}</td></tr>`);
-  return `<table>${rows.join("")}</table>`;
+  const html = Object.entries(rows).map(([name, value]) =>
+    value === "" ? "" : `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>`,
+  );
+  return `<dl class="facts">${html.join("")}</dl>`;
 }
 
-function messageHtml(message: Message): string {
-  const shown = shownMessage(message);
-  if (!shown) return "";
-  const aside = message.isActive
-    ? ""
-    : message.isCompacted
-      ? " · before the compaction"
-      : " · not on the active thread";
-  const time = message.timestamp.toISOString();
-  const parts = shown.parts.map(partHtml).join("\n");
-  return `<section class="${shown.kind}${message.isActive ? "" : " aside"}"><h3>${escapeHtml(shown.heading)}${aside} · <time datetime="${time}">${time}</time></h3>${parts}</section>`;
-}
-
-function partHtml(part: Part): string {
-  switch (part.kind) {
-    case "text":
-      return `<pre class="text">${escapeHtml(part.text)}</pre>`;
-    case "thinking":
-      return details("Thinking", part.text, "");
-    case "tool-use":
-      return details(part.title, part.text, "");
-    case "tool-result":
-      return details(part.title, part.text, part.isError ? "error" : "");
-    case "other":
-      return details(part.title, part.text, "");
+function usageText(messages: readonly Message[]): { readonly tokens: string; readonly cost: string } {
+  const sum = { input: 0, output: 0, read: 0, written: 0, micros: 0 };
+  let isPriced = true;
+  const seen = new Set<string>();
+  for (const message of messages) {
+    if (message.role !== "assistant" || message.model === "<synthetic>") continue;
+    if (message.id !== null && seen.has(message.id)) continue;
+    seen.add(message.id ?? message.uuid);
+    const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens } = message.usage;
+    sum.input += inputTokens;
+    sum.output += outputTokens;
+    sum.read += cacheReadInputTokens;
+    sum.written += cacheCreationInputTokens;
+    const last = message.moreLines?.at(-1)?.raw ?? message.raw;
+    const cost = priceCall(message.model, {
+      ...objectOf(objectOf(last["message"])["usage"]),
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      cache_read_input_tokens: cacheReadInputTokens,
+      cache_creation_input_tokens: cacheCreationInputTokens,
+    });
+    if (cost) sum.micros += cost.total_micros;
+    else isPriced = false;
   }
+  if (sum.input + sum.output + sum.read + sum.written === 0) return { tokens: "", cost: "" };
+  const tokens = `${count(sum.input + sum.written + sum.read)} in (${count(sum.read)} from the cache), ${count(sum.output)} out`;
+  const dollars = `$${(sum.micros / 1_000_000).toFixed(2)}`;
+  return { tokens, cost: isPriced ? dollars : `${dollars}, and calls of models without a price` };
 }
 
-function details(title: string, text: string, kind: string): string {
-  return `<details class="${kind}"><summary>${escapeHtml(title)}</summary><pre>${escapeHtml(text)}</pre></details>`;
+const numbers = new Intl.NumberFormat("en-US");
+
+function count(value: number): string {
+  return numbers.format(value);
 }
 
-function damageList({ damage }: Session): string {
+/** The prompts of the conversation, each a link to its place. */
+function outline(messages: readonly Message[], { anchor }: View): string {
+  const prompts = messages.filter(
+    (message) => message.role !== "assistant" && message.humanPrompt !== null && message.isActive,
+  );
+  if (prompts.length < 2) return "";
+  const items = prompts.map((message) => {
+    const text = message.role === "assistant" ? "" : (message.humanPrompt ?? "").replaceAll(/\s+/g, " ").trim();
+    const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
+    return `<li><a href="#${anchor(`line-${message.lineNumber}`)}">${escapeHtml(shown)}</a> ${timeHtml(message.timestamp)}</li>`;
+  });
+  const isOpen = prompts.length <= 12 ? " open" : "";
+  return `<nav class="outline"><details${isOpen}><summary>${prompts.length} prompts</summary><ol>${items.join("")}</ol></details></nav>`;
+}
+
+function conversationHtml({ messages }: Conversation, view: View): readonly string[] {
+  const parts: string[] = [];
+  let day = "";
+  let speaker = "";
+  for (const message of messages) {
+    const date = dayText(message.timestamp);
+    const shown = messageHtml(message, view, date === day ? speaker : "");
+    if (shown.html === "") continue;
+    if (date !== day) parts.push(`<p class="day">${date}</p>`);
+    day = date;
+    ({ speaker } = shown);
+    parts.push(shown.html);
+  }
+  return parts;
+}
+
+function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string[] {
+  const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
+  // Everything in a subagent's file is on the side of its session; here it is the conversation.
+  const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
+  const own = (id: string): string => anchor(`${agent.agentId}-${id}`);
+  return [
+    `<h2 id="${anchor(`agent-${agent.agentId}`)}">Subagent ${escapeHtml(name)}</h2>`,
+    ...conversationHtml(
+      { messages, agents: [] },
+      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set() }),
+    ),
+  ];
+}
+
+function damageHtml({ damage }: Session): string {
   if (damage.length === 0) return "";
-  const items = damage.map(({ line, kind, message }) => `<li>line ${line}: ${kind}, ${escapeHtml(message)}</li>`);
-  return `<h2>Damage</h2><ul>${items.join("")}</ul>`;
-}
-
-// The expression has to name control characters.
-// oxlint-disable-next-line no-control-regex
-const special = /[&<>"'\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
-const names: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-
-/** Escapes markup, and shows control and direction characters as escapes. */
-function escapeHtml(text: string): string {
-  return text.replaceAll(special, (char) => names[char] ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const items = damage.map(({ line, kind, message, text }) =>
+    foldedHtml(`Line ${line}: ${kind}, ${message}`, text === undefined ? "" : terminalHtml(text)),
+  );
+  return `<h2>Damaged lines</h2>${items.join("\n")}`;
 }

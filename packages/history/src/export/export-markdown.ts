@@ -24,7 +24,9 @@ export function toMarkdown(session: Session, agents: readonly AgentSession[] = [
     lines.push(`# Subagent ${plain(agent.agentType ?? agent.agentId)}`, "", ...messageLines(agent.messages));
   }
   if (session.damage.length > 0) {
-    lines.push("# Damage", "", ...session.damage.map(({ line, kind }) => `- line ${line}: ${kind}`), "");
+    lines.push("# Damaged lines", "");
+    for (const { line, kind, message, text = "" } of session.damage)
+      lines.push(...details(`Line ${line}: ${kind}, ${message}`, text, ""));
   }
   return `${lines.join("\n").trimEnd()}\n`;
 }

@@ -4,11 +4,12 @@ import { getSession, readSession, type GetSessionOptions } from "../get/get-sess
 import { orderSessions, withStore } from "../list/sessions.ts";
 import type { AgentSession, Session } from "../model/types.ts";
 import { createPause } from "../scan/pause.ts";
-import { toHtml } from "./export-html.ts";
 import { toJson } from "./export-json.ts";
+import { redactStrings, toLines } from "./export-lines.ts";
 import { toMarkdown } from "./export-markdown.ts";
 
-export type ExportFormat = "json" | "markdown" | "html";
+/** `jsonl`: the lines of the transcripts as they are in the files, those of the subagents after those of the session. */
+export type ExportFormat = "json" | "jsonl" | "markdown" | "html";
 
 export interface ExportOptions extends GetSessionOptions {
   /** Also export the subagents' conversations; false if not given. */
@@ -22,6 +23,13 @@ export interface ExportedSession {
   /** A file name that is safe on every system. It is made from the session's id, not from its text. */
   readonly fileName: string;
   readonly content: string;
+  /** With the format `jsonl`: the lines byte for byte, also where they are not UTF-8. */
+  readonly bytes?: Uint8Array;
+}
+
+/** The lines of one session as they are in its file, byte for byte. */
+export async function exportSessionLines(idOrIndex: number | string, options: ExportOptions = {}): Promise<Uint8Array> {
+  return linesOf(await getSession(idOrIndex, options), options);
 }
 
 export async function exportSession(
@@ -30,7 +38,7 @@ export async function exportSession(
   options: ExportOptions = {},
 ): Promise<string> {
   const session = await getSession(idOrIndex, options);
-  return write(session, await agentsOf(session, options), format, options);
+  return await write(session, await agentsOf(session, options), format, options);
 }
 
 /** Exports the sessions one after the other, so that only one is in memory. */
@@ -47,8 +55,11 @@ export async function* exportAllSessions(
     );
     // The details of an exported session are not needed again.
     order.details.delete(file);
-    const content = write(session, await agentsOf(session, options), format, options);
-    yield { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}`, content };
+    const exported = { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}` };
+    if (format === "jsonl") {
+      const bytes = linesOf(session, options);
+      yield { ...exported, content: bytes.toString(), bytes };
+    } else yield { ...exported, content: await write(session, await agentsOf(session, options), format, options) };
     await pause();
   }
 }
@@ -76,19 +87,28 @@ export async function exportAllSessionsToHtml(options: ExportOptions = {}): Prom
   return `${first.slice(0, first.indexOf("<main>") + 6)}${pages.map(body).join("<hr>\n")}</main></body></html>\n`;
 }
 
-const extensions: Readonly<Record<ExportFormat, string>> = { json: "json", markdown: "md", html: "html" };
+const extensions: Readonly<Record<ExportFormat, string>> = {
+  json: "json",
+  jsonl: "jsonl",
+  markdown: "md",
+  html: "html",
+};
 
-function write(
+async function write(
   session: Session,
   agents: readonly AgentSession[],
   format: ExportFormat,
   options: ExportOptions,
-): string {
+): Promise<string> {
+  if (format === "jsonl") return linesOf(session, options).toString();
   const { redact } = options;
   const shown = redact ? redactStrings(session, redact) : session;
   const shownAgents = redact ? redactStrings(agents, redact) : agents;
   if (format === "json") return `${toJson(shown, shownAgents)}\n`;
-  return format === "markdown" ? toMarkdown(shown, shownAgents) : toHtml(shown, shownAgents);
+  if (format === "markdown") return toMarkdown(shown, shownAgents);
+  // Pages need calendars and prices. Lists and searches start faster without loading them.
+  const { toHtml } = await import("./export-html.ts");
+  return toHtml(shown, shownAgents);
 }
 
 async function agentsOf(session: Session, options: ExportOptions): Promise<readonly AgentSession[]> {
@@ -104,13 +124,8 @@ async function collect(format: ExportFormat, options: LibraryConfig): Promise<re
   return texts;
 }
 
-function redactStrings<T>(value: T, redact: (text: string) => string): T {
-  if (typeof value === "string") return redact(value) as T;
-  if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
-  if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [redact(key), redactStrings(item, redact)]),
-  ) as T;
+function linesOf({ path, agents }: Session, { includeAgents, redact }: ExportOptions): Buffer {
+  return toLines([path, ...(includeAgents ? agents.flatMap((agent) => agent.path ?? []) : [])], redact);
 }
 
 function safeName(id: string): string {

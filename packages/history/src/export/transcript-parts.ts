@@ -1,5 +1,6 @@
 /** The parts of a message that Markdown and HTML show. */
 import type { Message } from "../model/types.ts";
+import { isKnownLineType } from "../sources/claude-code/format/known-line-types.ts";
 import { isObject, objectOf, stringOf } from "../model/value.ts";
 
 export type Part =
@@ -26,6 +27,14 @@ export function shownMessage(message: Message): ShownMessage | undefined {
     return { heading: "User (while the model was working)", kind: "human", parts: [text(message.humanPrompt)] };
   }
   if (message.type === "summary") return { heading: "Summary", kind: "system", parts: [text(String(message.content))] };
+  if (!isKnownLineType(message.type)) {
+    const part: Part = {
+      kind: "other",
+      title: `Line ${message.lineNumber}`,
+      text: JSON.stringify(message.raw, undefined, 2),
+    };
+    return { heading: `Unknown line (${message.type})`, kind: "system", parts: [part] };
+  }
   if (message.type !== "system") return undefined;
   const subtype = stringOf(message.raw["subtype"]) ?? "system";
   if (subtype === "compact_boundary")

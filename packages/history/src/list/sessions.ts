@@ -7,7 +7,8 @@ import { foldFiles } from "../facets/fold-files.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { openFacetStore } from "../facets/sqlite-facet-store.ts";
 import type { SessionSummary } from "../model/types.ts";
-import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
+import { type ForeignSummaries, createForeignSummaries } from "../sources/claude-code/details/foreign-summaries.ts";
+import { lastMessageTime } from "../sources/claude-code/details/last-activity.ts";
 import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/agent-files.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
@@ -52,12 +53,15 @@ export async function orderSessions(config: LibraryConfig, store: FacetStore): P
     }
   }
   for (const file of files) {
-    const time = details.get(file)?.lastTime;
-    activity.set(file, time ? Date.parse(time) : lastActivity(file));
+    const known = details.get(file);
+    const time = known ? known.lastTime && Date.parse(known.lastTime) : lastMessageTime(file);
+    if (time) activity.set(file, time);
   }
-  const newest = (file: DataFile): number => activity.get(file) ?? 0;
+  const newest = (file: DataFile): number => activity.get(file) ?? otherTime(file, details);
   if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));
-  files.sort((a, b) => newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
+  // A file without messages comes last: its only time may be that of a copy, and it would be the newest of all.
+  const rank = (file: DataFile): number => (activity.has(file) ? 0 : 1);
+  files.sort((a, b) => rank(a) - rank(b) || newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
   return { discovered, files, details };
 }
 
@@ -71,9 +75,10 @@ export async function summarise(
   const missing = files.filter((file) => !order.details.has(file));
   await readDetails(missing, order.details, config, store);
   const agents = agentsBySession(order.discovered.files, files);
+  const foreign = createForeignSummaries();
   return files.flatMap((file) => {
     const details = order.details.get(file);
-    return details ? [summaryOf(file, details, agents.get(file) ?? [])] : [];
+    return details ? [summaryOf(file, details, agents.get(file) ?? [], foreign)] : [];
   });
 }
 
@@ -97,18 +102,28 @@ function ofWorkspace(files: DataFile[], details: ReadonlyMap<DataFile, SessionDe
   return found;
 }
 
-function startOf(file: DataFile, details: ReadonlyMap<DataFile, SessionDetails>): number {
-  const time = details.get(file)?.firstTime;
-  return time ? Date.parse(time) : file.mtimeMs;
+/** The time of a file without messages. */
+function otherTime(file: DataFile, details: ReadonlyMap<DataFile, SessionDetails>): number {
+  return Number(dateOr(details.get(file)?.otherTime ?? null, new Date(file.mtimeMs)));
 }
 
-export function summaryOf(file: DataFile, details: SessionDetails, agents: AgentFiles): SessionSummary {
-  const modified = new Date(file.mtimeMs);
+function startOf(file: DataFile, details: ReadonlyMap<DataFile, SessionDetails>): number {
+  const time = details.get(file)?.firstTime;
+  return time ? Date.parse(time) : otherTime(file, details);
+}
+
+export function summaryOf(
+  file: DataFile,
+  details: SessionDetails,
+  agents: AgentFiles,
+  foreign?: ForeignSummaries,
+): SessionSummary {
+  const modified = dateOr(details.otherTime, new Date(file.mtimeMs));
   return {
     id: file.sessionId ?? "",
     ...projectPathOf(details, file.encodedPath),
     encodedPath: file.encodedPath,
-    summary: titleOf(file, details),
+    summary: titleOf(file, details, foreign),
     timestamp: dateOr(details.firstTime, modified),
     lastActivityAt: dateOr(details.lastTime, modified),
     messageCount: details.messageCount,

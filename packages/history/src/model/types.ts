@@ -52,6 +52,13 @@ export interface MessageBase {
   /** The number of the message's first line, from 1, and how many lines the message has. */
   readonly lineNumber: number;
   readonly lineCount: number;
+  /** The message's first line, unchanged. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** A line of a transcript, unchanged, and its number from 1. */
+export interface RawLine {
+  readonly lineNumber: number;
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -71,6 +78,8 @@ export interface AssistantMessage extends MessageBase {
   readonly id: string | null;
   /** The ids of all its lines. */
   readonly lineUuids: readonly string[];
+  /** The lines after the first one, unchanged; missing if the answer is one line. */
+  readonly moreLines?: readonly RawLine[];
   readonly requestId: string | null;
   readonly model: string;
   readonly content: readonly AssistantContent[];
@@ -178,6 +187,8 @@ export interface FileDamage {
   readonly line: number;
   readonly kind: string;
   readonly message: string;
+  /** The whole line as text. Missing for a line that is too long and for a file that cannot be read. */
+  readonly text?: string;
 }
 
 interface Pagination {

@@ -22,15 +22,15 @@ export interface Needle {
 }
 
 const code =
-  "AGFzbQEAAAABCQFgBH9/f38BfwIPAQNlbnYGbWVtb3J5AgABAwIBAAcIAQRmaW5kAAAKyQEBxgECA3sFfyADQQFrIQcgASAHayEIQSD9DyEGIAItAAD9DyEEIAIgB2otAAD9DyEFAkADQCAAIAhODQEgAP0AAAAgBv1QIAT9IyAAIAdq/QAAACAG/VAgBf0j/U79ZCEJAkADQCAJRQ0BIAAgCWhqIQogCiAITg0DIAkgCUEBa3EhCUEBIQsCQANAIAsgB04EQCAKDwsgCiALai0AAEEgciACIAtqLQAARw0BIAtBAWohCwwACwsMAAsLIABBEGohAAwACwtBfws=";
+  "AGFzbQEAAAABCQFgBH9/f38BfwIPAQNlbnYGbWVtb3J5AgABAwIBAAcIAQRmaW5kAAAKhAMBgQMCA3sHfyADQQFrIQcgASAHayEIQSD9DyEGIAItAAD9DyEEIAIgB2otAAD9DyEFAkADQAJAA0AgAEHAAGogCEoNASAAIAdqIQwgAP0AAAAgBv1QIAT9IyAM/QAAACAG/VAgBf0j/U4gAP0AABAgBv1QIAT9IyAM/QAAECAG/VAgBf0j/U79UCAA/QAAICAG/VAgBP0jIAz9AAAgIAb9UCAF/SP9TiAA/QAAMCAG/VAgBP0jIAz9AAAwIAb9UCAF/SP9Tv1Q/VD9Uw0BIABBwABqIQAMAAsLIABBwABqIQ0CQANAIAAgCE4NAyAAIA1ODQEgAP0AAAAgBv1QIAT9IyAAIAdq/QAAACAG/VAgBf0j/U79ZCEJAkADQCAJRQ0BIAAgCWhqIQogCiAITg0FIAkgCUEBa3EhCUEBIQsCQANAIAsgB04EQCAKDwsgCiALai0AAEEgciACIAtqLQAARw0BIAtBAWohCwwACwsMAAsLIABBEGohAAwACwsMAAsLQX8L";
 
 const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
 /** Where the file's bytes begin in the memory. */
 const base = needleBytes * maxNeedles;
-/** The search reads blocks of 16 bytes, also beyond the end. */
-const slack = needleBytes + 16;
+/** The search reads blocks of 64 bytes, also beyond the end. */
+const slack = needleBytes + 64;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
 

@@ -5,6 +5,8 @@ export interface Damage {
   readonly line: number;
   readonly kind: DamageKind;
   readonly message: string;
+  /** The whole line as text; missing if it was not read. */
+  readonly text?: string;
 }
 
 type DamageKind =
@@ -40,7 +42,8 @@ export interface LinePlace {
 export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Damage) => void): readonly ParsedLine[] {
   const { start, end } = withoutByteOrderMark(bytes, place);
   if (isBlank(bytes, start, end)) return [];
-  const report = (kind: DamageKind, message: string): void => onDamage({ line: place.line, kind, message });
+  const report = (kind: DamageKind, message: string): void =>
+    onDamage({ line: place.line, kind, message, text: bytes.toString("utf8", start, end) });
   const cut = withoutNulls(bytes, start, end);
   if (cut.nulls > 0) report("nul-bytes", `${cut.nulls} NUL bytes`);
   if (cut.end === cut.start) return [];

@@ -1,8 +1,9 @@
 /**
- * Which sequences of four bytes occur in each segment of a file, so that a search can skip segments that cannot match. The
- * case of letters is ignored as in the byte search.
+ * Which sequences of four bytes, and which characters of three bytes, occur in each segment of a file, so that a search can skip
+ * segments that cannot match. It works on bytes, so it takes any script; the case of letters is ignored as in the byte search.
  */
 import type { Facet } from "../facets/facet.ts";
+import type { Literal } from "./literal.ts";
 import { forEachLine } from "../scan/line-splitter.ts";
 
 export interface Segment {
@@ -24,7 +25,7 @@ const headerNumbers = 5;
 
 export const gramsFacet: Facet<Grams> = {
   name: "grams",
-  version: 2,
+  version: 3,
   start: () => ({ segments: [] }),
   fold(state, region) {
     const { bytes, start, end, offset } = region;
@@ -91,28 +92,43 @@ function foldPiece(state: Grams, piece: Piece): void {
   mark(segment.bits, bytes, start, end);
 }
 
-/** True if all of these sequences may occur in the segment. */
-export function mayContain(segment: Segment, grams: readonly number[]): boolean {
-  const mask = segment.bits.length * 8 - 1;
-  for (const gram of grams) {
+/** What a segment must have: of each literal all sequences of one of its forms. */
+export type Wanted = readonly (readonly (readonly number[])[])[];
+
+/** True if the segment may have what is wanted. */
+export function mayContain({ bits }: Segment, wanted: Wanted): boolean {
+  const mask = bits.length * 8 - 1;
+  const has = (gram: number): boolean => {
     const bit = placeOf(gram, mask);
-    if (((segment.bits[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
-  }
-  return true;
+    return ((bits[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0;
+  };
+  return wanted.every((forms) => forms.some((grams) => grams.every(has)));
 }
 
-/** The sequences of search texts. A text of fewer than four bytes has none and excludes no segment. */
-export function gramsOf(literals: readonly string[]): readonly number[] {
+/** The sequences of literals. A literal with a form that has none, because it is too short, excludes no segment and is left out. */
+export function gramsOf(literals: readonly Literal[]): Wanted {
+  return literals.map(({ forms }) => forms.map(gramsIn)).filter((forms) => forms.every((grams) => grams.length > 0));
+}
+
+function gramsIn(bytes: Buffer): readonly number[] {
   const grams = new Set<number>();
-  for (const literal of literals) {
-    const bytes = Buffer.from(literal);
-    for (let i = 0; i + 4 <= bytes.length; i += 1) {
-      let gram = 0;
-      for (let j = 0; j < 4; j += 1) gram = (gram << 8) | ((bytes[i + j] ?? 0) | 0x20);
-      grams.add(gram);
-    }
+  let gram = 0;
+  for (const [at, byte] of bytes.entries()) {
+    gram = (gram << 8) | (byte | 0x20);
+    if (at >= 3) grams.add(gram);
+    else if (at === 2 && bytes.length === 3 && isWide(bytes[0] ?? 0)) grams.add(characterOf(gram));
   }
   return [...grams];
+}
+
+/** True for the first byte of a character of three or four bytes. */
+function isWide(byte: number): boolean {
+  return byte >= 0xe0;
+}
+
+/** A character of three bytes, told apart from a sequence of four bytes that ends with it. */
+function characterOf(gram: number): number {
+  return (gram & 0xffffff) | 0x01000000;
 }
 
 /** One bit for every two bytes of text, so about every third bit is set. */
@@ -128,6 +144,10 @@ function mark(bits: Uint8Array, bytes: Buffer, start: number, end: number): void
     gram = (gram << 8) | ((bytes[i] ?? 0) | 0x20);
     const bit = placeOf(gram, mask);
     bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7));
+    // Most text is ASCII: only the bytes of a character of three bytes or more are this large.
+    if ((gram & 0xe08080) !== (0xe08080 | 0) || !isWide((gram >> 16) & 0xff)) continue;
+    const character = placeOf(characterOf(gram), mask);
+    bits[character >> 3] = (bits[character >> 3] ?? 0) | (1 << (character & 7));
   }
 }
 

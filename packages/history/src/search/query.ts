@@ -1,12 +1,13 @@
 import { RE2JS } from "re2js";
 import { QueryError } from "../errors.ts";
+import { literalOf, type Literal } from "./literal.ts";
 import { requiredLiteral } from "./required-literal.ts";
 
 /** A parsed search text. Every term must occur in a message. */
 export interface Query {
   readonly terms: readonly Term[];
-  /** Text in lower case that every match contains. The bytes are searched for it before anything is parsed. */
-  readonly literals: readonly string[];
+  /** What every match contains. The bytes are searched for it before anything is parsed. */
+  readonly literals: readonly Literal[];
 }
 
 interface Term {
@@ -26,22 +27,26 @@ const longestQuery = 10_000;
 export function parseQuery(text: string): Query {
   if (text.length > longestQuery) throw new QueryError(`The search text is longer than ${longestQuery} characters.`);
   const terms: Term[] = [];
-  const literals: string[] = [];
+  const literals: Literal[] = [];
   // A pattern ends at a slash that is followed by a space or the end, so that slashes inside need no escaping.
   const parts = text.matchAll(/"([^"]*)"|\/((?:\\.|[^\\])+?)\/([a-z]*)(?=\s|$)|(\S+)/gs);
   for (const [, phrase, pattern, flags, word] of parts) {
     if (pattern !== undefined) {
       terms.push(patternTerm(pattern, flags ?? ""));
-      const literal = requiredLiteral(pattern);
-      if (literal !== undefined) literals.push(literal);
+      literals.push(...literalsOf(requiredLiteral(pattern)));
       continue;
     }
     const words = (phrase ?? word ?? "").split(/\s+/).filter((part) => part !== "");
     if (words.length === 0) continue;
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
-    literals.push(...words.flatMap((part) => literalOf(part) ?? []));
+    literals.push(...words.flatMap(literalsOf));
   }
-  return { terms, literals: [...new Set(literals)] };
+  return { terms, literals };
+}
+
+function literalsOf(text: string | undefined): readonly Literal[] {
+  const literal = text === undefined ? undefined : literalOf(text);
+  return literal ? [literal] : [];
 }
 
 function wordTerm(word: string): Term {
@@ -101,15 +106,6 @@ function patternTerm(pattern: string, flags: string): Term {
 /** A pattern with a capital letter, also in `[A-Z]`, is case-sensitive. */
 function hasCapital(pattern: string): boolean {
   return /\p{Lu}/u.test(pattern.replaceAll(/\\[pP]\{[^}]*\}|\\./g, ""));
-}
-
-/** The longest piece of a word that has the same bytes in JSON: ASCII without escaped characters. */
-function literalOf(word: string): string | undefined {
-  const runs = word.toLowerCase().split(/[^!#-[\]-~]+/);
-  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "");
-  // Encoders for web pages write these as \u003c and so on.
-  const safe = longest.split(/[<>&'+]+/).reduce((a, b) => (b.length > a.length ? b : a), "");
-  return safe.length >= 2 ? safe : undefined;
 }
 
 function escape(text: string): string {

@@ -34,9 +34,9 @@ export function requiredLiteral(pattern: string): string | undefined {
     else if (depth === 0) run += char;
   }
   close();
-  const usable = runs.flatMap((text) => text.toLowerCase().split(/[^!#-%(-;=?-[\]-~]+/));
-  const longest = usable.reduce((a, b) => (b.length > a.length ? b : a), "");
-  return longest.length >= 3 ? longest : undefined;
+  const usable = runs.flatMap((text) => text.toLowerCase().split(/[^!#-%(-;=?-[\]-~\u0080-\u{10ffff}]+/u));
+  const longest = usable.reduce((a, b) => (Buffer.byteLength(b) > Buffer.byteLength(a) ? b : a), "");
+  return Buffer.byteLength(longest) >= 3 ? longest : undefined;
 }
 
 function endOfClass(pattern: string, at: number): number {

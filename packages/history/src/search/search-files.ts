@@ -2,13 +2,15 @@
 import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
-import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
+import { parseLine, type LinePlace, type ParsedLine } from "../scan/parse-line.ts";
 import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
 import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
+import { damagedLine } from "../sources/claude-code/search/line-texts.ts";
 import { bestScore, bestScoreIn } from "../sources/claude-code/search/best-score.ts";
-import { gramsFacet, gramsOf, mayContain } from "./grams.ts";
+import { gramsFacet, gramsOf, mayContain, type Wanted } from "./grams.ts";
+import { lengthOf, type Literal } from "./literal.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
 import type { Query } from "./query.ts";
 
@@ -47,15 +49,17 @@ export async function searchFiles(
   const { choice } = options;
   const stretches = knownStretches(files, query, options.store);
   const search = createByteSearch();
-  const needle = query.literals.length > 0 ? search.needle(Buffer.from(rarest(query.literals))) : undefined;
+  const literal = rarest(query.literals);
+  const needles = literal?.forms.map((form) => search.needle(form));
   const pause = createPause(options.signal);
   const searchFile = (file: DataFile, isWanted?: IsWanted): void => {
     for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
-      searchStretch(file, stretch, { search, needle, isWanted }, (line) => {
+      searchStretch(file, stretch, { search, needles, isWanted }, (line) => {
         const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
-        if (time < options.since || time >= options.until) return;
+        if (time < options.since || time >= options.until) return false;
         const found = matchLine(line.value, query, options.filter, options.context);
         if (found.length > 0) onFound({ file, line, time, found });
+        return found.length > 0;
       });
     }
   };
@@ -75,9 +79,9 @@ export async function searchFiles(
     await pause();
   }
   const best = bestScore(query);
-  for (const { file, time } of choice.isOpen() ? [] : newestFirst(files.slice(done))) {
+  for (const file of choice.isOpen() ? [] : newestFirst(files.slice(done))) {
     // Not even the best possible match in the newest remaining file would be on the page.
-    if (!choice.isWorth(best, time)) break;
+    if (!choice.isWorth(best, file.mtimeMs)) break;
     searchFile(file, worthIn(file));
     await pause();
   }
@@ -96,8 +100,9 @@ function createWorth(query: Query, choice: Choice): (file: DataFile) => IsWanted
   };
 }
 
-function newestFirst(files: readonly DataFile[]): readonly { readonly file: DataFile; readonly time: number }[] {
-  return files.map((file) => ({ file, time: lastActivity(file) })).sort((a, b) => b.time - a.time);
+/** By the time of the file: Claude Code appends, so no line is newer than its file. Reading the last line of each would take longer than the search. */
+function newestFirst(files: readonly DataFile[]): readonly DataFile[] {
+  return files.toSorted((a, b) => b.mtimeMs - a.mtimeMs);
 }
 
 /** The parts of files that the index says are worth reading. */
@@ -124,7 +129,7 @@ interface Stretch {
 }
 
 /** The parts of a file to read: what the index cannot exclude and what is newer than the index, or the whole file. */
-function stretchesOf(file: DataFile, saved: SavedFacet, grams: readonly number[]): readonly Stretch[] {
+function stretchesOf(file: DataFile, saved: SavedFacet, grams: Wanted): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
   if (!isSame && !hasOnlyGrown(file, saved)) return [wholeOf(file)];
   const { segments } = gramsFacet.decode(saved.data);
@@ -149,11 +154,15 @@ type IsWanted = (bytes: Buffer, start: number, end: number) => boolean;
 
 interface Scanner {
   readonly search: ByteSearch;
-  readonly needle: Needle | undefined;
+  /** One of them is in every line that matches; undefined if every line has to be parsed. */
+  readonly needles: readonly Needle[] | undefined;
   readonly isWanted: IsWanted | undefined;
 }
 
-function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
+/** Returns whether the line matches. */
+type OnLine = (line: ParsedLine) => boolean;
+
+function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: OnLine): void {
   try {
     readStretch(file, stretch, scanner, onLine);
   } catch {
@@ -161,8 +170,8 @@ function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLin
   }
 }
 
-function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: (line: ParsedLine) => void): void {
-  const { search, needle, isWanted } = scanner;
+function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: OnLine): void {
+  const { search, needles, isWanted } = scanner;
   let line = stretch.firstLine;
   readFile(file.path, { from: stretch.from, until: stretch.until, search }, (region) => {
     const { bytes, end } = region;
@@ -172,22 +181,35 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
     }
     let counted = region.start;
     let at = region.start;
+    const nextHit = needles ? createHits(search, needles, end) : (place: number): number => place;
     while (at < end) {
-      const hit = needle ? search.find(needle, at, end) : at;
+      const hit = nextHit(at);
       if (hit < 0) break;
       const start = bytes.lastIndexOf(0x0a, hit === at ? hit - 1 : hit) + 1;
-      const lineStart = hit === at && needle === undefined ? at : start;
+      const lineStart = hit === at && needles === undefined ? at : start;
       let lineEnd = bytes.indexOf(0x0a, hit);
       if (lineEnd < 0 || lineEnd > end) lineEnd = end;
       at = lineEnd + 1;
       if (isWanted && !isWanted(bytes, lineStart, lineEnd)) continue;
       line += countLines(bytes, counted, lineStart);
       counted = lineStart;
-      const place = { line, offset: region.offset + (lineStart - region.start) };
-      for (const parsed of parseLine(bytes.subarray(lineStart, lineEnd), place, () => {})) onLine(parsed);
+      searchLine(
+        bytes.subarray(lineStart, lineEnd),
+        { line, offset: region.offset + (lineStart - region.start) },
+        onLine,
+      );
     }
     line += countLines(bytes, counted, end);
   });
+}
+
+/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched as it is. */
+function searchLine(bytes: Buffer, place: LinePlace, onLine: OnLine): void {
+  let text: string | undefined;
+  let isFound = false;
+  for (const record of parseLine(bytes, place, (damage) => (text = damage.text))) isFound = onLine(record) || isFound;
+  if (isFound || text === undefined) return;
+  onLine({ line: place.line, offset: place.offset, length: bytes.length, value: { type: damagedLine, text } });
 }
 
 function countLines(bytes: Buffer, start: number, end: number): number {
@@ -196,7 +218,23 @@ function countLines(bytes: Buffer, start: number, end: number): number {
   return count;
 }
 
-/** The longest text, which usually is the rarest. */
-function rarest(literals: readonly string[]): string {
-  return literals.reduce((a, b) => (b.length > a.length ? b : a));
+/** The next place of any needle. A place that was found is remembered until it is passed. */
+function createHits(search: ByteSearch, needles: readonly Needle[], end: number): (at: number) => number {
+  const [only, ...others] = needles;
+  if (only && others.length === 0) return (at) => search.find(only, at, end);
+  const places = needles.map(() => -2);
+  return (at) => {
+    let first = -1;
+    for (const [which, needle] of needles.entries()) {
+      let place = places[which] ?? -2;
+      if (place !== -1 && place < at) place = places[which] = search.find(needle, at, end);
+      if (place >= 0 && (first < 0 || place < first)) first = place;
+    }
+    return first;
+  };
+}
+
+/** The longest literal, which usually is the rarest. */
+function rarest(literals: readonly Literal[]): Literal | undefined {
+  return literals.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
 }

@@ -4,6 +4,7 @@ import { discover } from "../sources/claude-code/discover/discover.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession, parentOf } from "../sources/claude-code/agents/agent-files.ts";
+import { createForeignSummaries } from "../sources/claude-code/details/foreign-summaries.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import type { SessionDetails } from "../sources/claude-code/details/session-details.ts";
 import { orderSessions, readDetails, withStore } from "../list/sessions.ts";
@@ -37,6 +38,8 @@ export interface SearchMatch {
   readonly path: string;
   /** The line of the file, from 1. */
   readonly fileLine: number;
+  /** Where the line begins in the file, in bytes. */
+  readonly fileOffset: number;
 }
 
 export interface SearchOptions extends LibraryConfig, TextFilter {
@@ -45,11 +48,11 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
 }
 
 /** How many matches are counted exactly. A search for a frequent word reads only what may be on the page. */
-const exactTotal = 2000;
+const exactTotal = 500;
 
 /**
  * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
- * The total is exact up to 2,000; beyond that only what may be on the page is read.
+ * The total is exact up to 500; beyond that only what may be on the page is read.
  */
 export async function searchSessions(
   query: string,
@@ -150,6 +153,8 @@ async function describe(
   const details = new Map<DataFile, SessionDetails>();
   const shown = [...new Set(hits.map(({ line }) => line.file))];
   await readDetails(shown, details, options, store);
+  const foreign = createForeignSummaries();
+  const titles = new Map([...details].map(([file, known]) => [file, titleOf(file, known, foreign)]));
   return hits.map(({ line: { file, line, time }, found }) => {
     const known = details.get(file);
     return {
@@ -164,10 +169,11 @@ async function describe(
       agentId: file.agentId ?? null,
       timestamp: new Date(time),
       score: found.score,
-      sessionSummary: known ? titleOf(file, known) : null,
+      sessionSummary: titles.get(file) ?? null,
       projectPath: known ? projectPathOf(known, file.encodedPath).projectPath : file.encodedPath,
       path: file.path,
       fileLine: line.line,
+      fileOffset: line.offset,
     };
   });
 }

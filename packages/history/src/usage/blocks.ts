@@ -68,9 +68,10 @@ export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
   let open = createTally();
   let isOpen = false;
   let start = 0;
+  let first = 0;
   let last = 0;
   const close = (): void => {
-    if (isOpen) blocks.push(block(start, start + blockLength, open.totals(), new Date(last)));
+    if (isOpen) blocks.push(block(start, start + blockLength, open.totals(), [new Date(first), new Date(last)]));
     isOpen = false;
   };
   for (const call of calls) {
@@ -82,6 +83,7 @@ export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
     }
     if (!isOpen) {
       start = Math.floor(call.time / hour) * hour;
+      first = call.time;
       open = createTally();
       isOpen = true;
     }
@@ -96,14 +98,15 @@ function block(
   start: number,
   end: number,
   totals: ReturnType<ReturnType<typeof createTally>["totals"]>,
-  last: Date | null,
+  activity: readonly [first: Date, last: Date] | null,
 ): UsageBlock {
   return {
     isEstimate: true,
-    isGap: last === null,
+    isGap: activity === null,
     startsAt: new Date(start),
     endsAt: new Date(end),
-    lastActivityAt: last,
+    firstActivityAt: activity?.[0] ?? null,
+    lastActivityAt: activity?.[1] ?? null,
     ...totals,
   };
 }

@@ -1,5 +1,5 @@
 /** Counts each call once over all files. A copy in a later file (a resume, a fork) only raises counters of the first. */
-import { picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol";
+import { picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";

@@ -1,4 +1,4 @@
-import { PRICES_VERSION } from "@skein/protocol";
+import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { discover } from "../sources/claude-code/discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
@@ -10,8 +10,9 @@ import { createCallCounter, type CallCounter, type Owner } from "./count-calls.t
 import { createDayOf, createMondayOf, localTimeZone } from "./calendar.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageOptions } from "./usage-options.ts";
-import { fingerprint, loadReport, saveReport } from "./report-snapshot.ts";
-import { createTallies, createTally, type PricedCall } from "./tally.ts";
+import { forecastOf } from "./burn-rate.ts";
+import { fingerprint, loadReport, saveReport, type SavedReport } from "./report-snapshot.ts";
+import { createSplitTallies, createTallies, createTally, type PricedCall } from "./tally.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
 /** Makes the report of `getUsage`. */
@@ -23,27 +24,32 @@ export async function countUsage(options: UsageOptions): Promise<UsageReport> {
     const isWhole = workspace === undefined && since === undefined && until === undefined && store.keeps;
     const check = isWhole ? fingerprint(files, timeZone) : "";
     const known = isWhole ? loadReport(store, roots, check) : undefined;
-    if (known) return known;
+    const now = options.now ?? new Date();
+    const withForecast = (saved: SavedReport): UsageReport => ({
+      ...saved,
+      activeBlock: forecastOf(saved.blocks, now),
+    });
+    if (known) return withForecast(known);
     const counter = createCallCounter();
     const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
     const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
     const unreadable = failed.map(({ file, error }) => ({ path: file.path, reason: error.message }));
-    const made: UsageReport = { ...report(counter, { ...options, timeZone }), unreadable };
+    const made: SavedReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);
-    return made;
+    return withForecast(made);
   });
 }
 
 type Options = UsageOptions & { readonly timeZone: string };
 
-function report(counter: CallCounter, options: Options): Omit<UsageReport, "unreadable"> {
+function report(counter: CallCounter, options: Options): Omit<SavedReport, "unreadable"> {
   const { timeZone } = options;
   const dayOf = createDayOf(timeZone);
   const mondayOf = createMondayOf();
   const totals = createTally();
-  const days = createTallies<string>();
-  const weeks = createTallies<string>();
-  const months = createTallies<string>();
+  const days = createSplitTallies();
+  const weeks = createSplitTallies();
+  const months = createSplitTallies();
   const models = createTallies<string>();
   const sessions = createTallies<Owner>();
   const projects = createTallies<string>();
@@ -58,9 +64,9 @@ function report(counter: CallCounter, options: Options): Omit<UsageReport, "unre
     count += 1;
     totals.add(call);
     const day = dayOf(call.time);
-    days.for(day).add(call);
-    weeks.for(mondayOf(day)).add(call);
-    months.for(day.slice(0, 7)).add(call);
+    days.add(day, call);
+    weeks.add(mondayOf(day), call);
+    months.add(day.slice(0, 7), call);
     models.for(call.model).add(call);
     projects.for(owner.projectPath).add(call);
     sessions.for(owner).add(call);

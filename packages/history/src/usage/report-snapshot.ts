@@ -1,12 +1,15 @@
 /** Keeps the last report until a file changes, so that the same request again only has to look at the folders. */
 import { createHash } from "node:crypto";
-import { PRICES_VERSION } from "@skein/protocol";
+import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageReport } from "./usage-report.ts";
 
-const snapshot = { name: "usage-report", version: 2 };
+/** Without what depends on the current time. */
+export type SavedReport = Omit<UsageReport, "activeBlock">;
+
+const snapshot = { name: "usage-report", version: 3 };
 
 /** Everything that a report without filters depends on. */
 export function fingerprint(files: readonly DataFile[], timeZone: string): string {
@@ -16,13 +19,13 @@ export function fingerprint(files: readonly DataFile[], timeZone: string): strin
   return hash.digest("hex");
 }
 
-export function loadReport(store: FacetStore, roots: readonly string[], check: string): UsageReport | undefined {
+export function loadReport(store: FacetStore, roots: readonly string[], check: string): SavedReport | undefined {
   const row = store.load(snapshot).get(roots.join("\0"));
   if (row?.check !== check) return undefined;
-  return JSON.parse(Buffer.from(row.data).toString(), revive) as UsageReport;
+  return JSON.parse(Buffer.from(row.data).toString(), revive) as SavedReport;
 }
 
-export function saveReport(store: FacetStore, roots: readonly string[], check: string, report: UsageReport): void {
+export function saveReport(store: FacetStore, roots: readonly string[], check: string, report: SavedReport): void {
   const data = Buffer.from(JSON.stringify(report));
   store.save(snapshot, [{ path: roots.join("\0"), size: 0, mtimeMs: 0, inode: 0, offset: 0, check, data }]);
 }

@@ -1,4 +1,4 @@
-import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol";
+import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol/prices";
 import type { UsageTotals } from "./usage-report.ts";
 
 /** One counted call with its cost, ready to be added up in any grouping. */
@@ -70,5 +70,29 @@ export function createTallies<Key>(): { for(key: Key): Tally; entries(): [Key, U
       return tally;
     },
     entries: () => [...tallies].map(([key, tally]) => [key, tally.totals()]),
+  };
+}
+
+/** A tally for each key, and for each model of each key. */
+export interface SplitTallies {
+  add(key: string, call: PricedCall): void;
+  entries(): [string, UsageTotals & { readonly models: readonly (UsageTotals & { readonly model: string })[] }][];
+}
+
+export function createSplitTallies(): SplitTallies {
+  const all = createTallies<string>();
+  const split = new Map<string, ReturnType<typeof createTallies<string>>>();
+  return {
+    add(key, call) {
+      all.for(key).add(call);
+      let models = split.get(key);
+      if (!models) split.set(key, (models = createTallies()));
+      models.for(call.model).add(call);
+    },
+    entries: () =>
+      all.entries().map(([key, sum]) => {
+        const models = (split.get(key)?.entries() ?? []).map(([model, part]) => ({ model, ...part }));
+        return [key, { ...sum, models: models.sort((a, b) => b.costMicros - a.costMicros) }];
+      }),
   };
 }

@@ -17,16 +17,25 @@ export interface UsageTotals {
   readonly unpricedCalls: number;
 }
 
+/** The usage of one model in a day, a week or a month. */
+interface PartUsage extends UsageTotals {
+  readonly model: string;
+}
+
 interface DayUsage extends UsageTotals {
   readonly date: string;
+  /** The most expensive model first. */
+  readonly models: readonly PartUsage[];
 }
 
 interface WeekUsage extends UsageTotals {
+  readonly models: readonly PartUsage[];
   /** The Monday on which the week begins. */
   readonly week: string;
 }
 
 interface MonthUsage extends UsageTotals {
+  readonly models: readonly PartUsage[];
   readonly month: string;
 }
 
@@ -57,7 +66,23 @@ export interface UsageBlock extends UsageTotals {
   readonly isGap: boolean;
   readonly startsAt: Date;
   readonly endsAt: Date;
+  readonly firstActivityAt: Date | null;
   readonly lastActivityAt: Date | null;
+}
+
+export interface BurnRate {
+  /** Input, output and cache tokens. */
+  readonly tokensPerMinute: number;
+  readonly costUsdPerHour: number;
+}
+
+/** The block of now, and where it ends if it goes on as it did. */
+export interface BlockForecast {
+  readonly block: UsageBlock;
+  readonly remainingMinutes: number;
+  /** Null if all calls of the block were at one moment. */
+  readonly burnRate: BurnRate | null;
+  readonly projection: { readonly totalTokens: number; readonly costUsd: number } | null;
 }
 
 export interface UsageReport {
@@ -69,6 +94,8 @@ export interface UsageReport {
   readonly byProject: readonly ProjectUsage[];
   readonly bySession: readonly SessionUsage[];
   readonly blocks: readonly UsageBlock[];
+  /** Null if the last block is over. */
+  readonly activeBlock: BlockForecast | null;
   readonly unpricedModels: readonly string[];
   readonly pricesVersion: string;
   /** The time zone whose days are used. */

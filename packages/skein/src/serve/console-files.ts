@@ -16,11 +16,19 @@ export function openConsole(folder: string | undefined): ConsoleFiles | undefine
   };
 }
 
-/** Where the package of the console has its build; undefined if it is not installed. */
+/** Where the build of the console is: in a clone in its own folder, and where Skein was installed from npm beside the server. */
 export function consoleFolder(): string | undefined {
-  try {
-    return join(dirname(createRequire(import.meta.url).resolve("@skein/console/package.json")), "dist");
-  } catch {
-    return undefined;
-  }
+  const { resolve } = createRequire(import.meta.url);
+  const places = [
+    () => join(dirname(resolve("@skein/console/package.json")), "dist"),
+    () => join(dirname(resolve("@skein/server")), "console"),
+  ];
+  for (const place of places)
+    try {
+      const folder = place();
+      if (existsSync(join(folder, "index.html"))) return folder;
+    } catch {
+      // Not installed: the next one.
+    }
+  return undefined;
 }

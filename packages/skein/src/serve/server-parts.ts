@@ -3,8 +3,8 @@ import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbe
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers } from "@skein/core";
 import { isKnownError, withoutSecrets } from "@skein/protocol";
-import type { Adoption, ServerDeps } from "@skein/server";
 import { openEngine } from "../engine.ts";
+import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
 import { openServerFiles } from "../open-files.ts";
@@ -29,6 +29,8 @@ export interface ServerParts {
   readonly claude: Claude | undefined;
   readonly sql: SqlPort;
   readonly adoption: Adoption;
+  /** Undefined where Claude Code's sessions are closed, or their package is not installed. */
+  readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
   /** Drives nothing more and answers no more SQL. */
   stop(): Promise<void>;
   /** Closes the rest, the store included, when nobody uses it any more. */
@@ -64,6 +66,7 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
   const sql = await openSql(store, options);
   const adoption = await openAdoption(store);
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
+  const history = await openHistory(store, options);
   const host = createHost({
     store,
     bus,
@@ -94,11 +97,13 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
     claude,
     sql,
     adoption,
+    history,
     async stop() {
       await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
       await engine.close();
     },
     async close() {
+      await history?.close();
       await claude?.close();
       await memories.close();
       await closeFiles();
@@ -177,6 +182,18 @@ async function openAdoption(store: Store): Promise<Adoption> {
   } catch (error) {
     const refuse = refusal(error);
     return { adopt: refuse, filesOf: refuse, changedFiles: refuse };
+  }
+}
+
+/** Claude Code's sessions for callers, where the operator opened them. */
+async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
+  if (!history) return undefined;
+  try {
+    const { createHistory } = await loadPart.claudeHistory();
+    return createHistory({ store, dataDir, ...history });
+  } catch (error) {
+    refusal(error);
+    return undefined;
   }
 }
 

@@ -44,7 +44,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 }
 
 function serverDeps(options: StartOptions, { store, parts }: { store: Store; parts: ServerParts }): ServerDeps {
-  const { host, sql, adoption, bus, files, claude, model } = parts;
+  const { host, sql, adoption, history, bus, files, claude, model } = parts;
   const { code } = options;
   return {
     store,
@@ -60,6 +60,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     claude: claude?.gate,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
+    history,
     console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
       const tool = code.tools.get(name);

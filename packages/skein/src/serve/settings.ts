@@ -28,9 +28,13 @@ export interface ServeSettings {
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
   readonly sqlHistory: readonly string[];
+  /** Whether Claude Code's sessions can be read over HTTP: where, and by which keys besides those of admins. */
+  readonly history: HistorySettings | undefined;
   /** Carries drafts and nudges between machines that share the store; without it each is on its own. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
+  /** Where the built console is; null for none, undefined for the one of its package. */
+  readonly consoleFolder: string | null | undefined;
   /** Whether sessions of Claude Code are begun and driven here. */
   readonly claudeCode: boolean;
   /** What the environment opens for them. */
@@ -42,6 +46,12 @@ export interface ServeSettings {
   /** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
   readonly simulates?: boolean;
   readonly needsRealBecause?: string | undefined;
+}
+
+/** Without roots, the usual folders of the user who started the server. */
+interface HistorySettings {
+  readonly roots: readonly string[] | undefined;
+  readonly keys: readonly string[];
 }
 
 export interface ServeFlags {
@@ -115,9 +125,11 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     ),
     allowedOrigins: config.allowedOrigins,
     allowedWebhookAddresses: config.allowedWebhookAddresses,
-    sqlHistory: config.sqlHistory.map((path) => historyFolder(resolve(folder, path))),
+    sqlHistory: config.sqlHistory.map((path) => historyFolder("SKEIN_SQL_HISTORY", resolve(folder, path))),
+    history: historySettings(config, { isLocal: LOOPBACK.includes(host), folder }),
     redisUrl: config.redisUrl,
     traceEndpoint: config.traceEndpoint,
+    consoleFolder: consoleSetting(config.console, folder),
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
@@ -128,9 +140,27 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   });
 }
 
-function historyFolder(path: string): string {
+function consoleSetting(text: string | undefined, folder: string): string | null | undefined {
+  if (text === undefined) return undefined;
+  if (text === "off") return null;
+  const path = resolve(folder, text);
+  if (existsSync(join(path, "index.html"))) return path;
+  throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
+}
+
+/** Open to admins of this machine unless told otherwise; on an address that others can reach, closed unless told otherwise. */
+function historySettings(
+  { history, historyKeys: keys }: Config,
+  { isLocal, folder }: { isLocal: boolean; folder: string },
+): HistorySettings | undefined {
+  if (history.length === 0) return isLocal ? { roots: undefined, keys } : undefined;
+  if (history.length === 1 && history[0] === "off") return undefined;
+  return { roots: history.map((path) => historyFolder("SKEIN_HISTORY", resolve(folder, path))), keys };
+}
+
+function historyFolder(name: string, path: string): string {
   if (existsSync(path)) return path;
-  throw new KnownError("invalid", `SKEIN_SQL_HISTORY names "${path}", and there is no such folder.`);
+  throw new KnownError("invalid", `${name} names "${path}", and there is no such folder.`);
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */

@@ -24,6 +24,8 @@ export interface StartOptions extends Omit<
   | "redisUrl"
   | "anthropicAuthToken"
   | "claudeOauthToken"
+  | "consoleFolder"
+  | "history"
   | "filesUrl"
   | "s3"
   | "limits"
@@ -36,6 +38,7 @@ export interface StartOptions extends Omit<
   readonly s3?: ServeSettings["s3"];
   readonly traceEndpoint?: string | undefined;
   readonly sqlHistory?: readonly string[];
+  readonly history?: ServeSettings["history"];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
   readonly anthropicAuthToken?: string | undefined;
@@ -46,6 +49,6 @@ export interface StartOptions extends Omit<
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
   /** Where the built console is, unless in its package; null for none. */
-  readonly consoleFolder?: string | null;
+  readonly consoleFolder?: string | null | undefined;
   readonly webhookRetryMs?: readonly number[];
 }

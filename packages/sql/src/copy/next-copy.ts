@@ -36,8 +36,8 @@ const STRONGLY_COMPRESSED = new Set([
 ]);
 /** If more than this share of all rows was deleted, the copy is made anew: DuckDB does not give back their space. */
 const MOST_WASTE = 0.3;
-/** With longer lines, the files are scanned once for each piece: a table would hold 2048 lines at once. */
-const MOST_BATCH_LINE_BYTES = 64 * 1024;
+/** With longer lines, the files are scanned once for each piece, which holds fewer lines at once. */
+const MOST_BATCH_LINE_BYTES = 2 * 1024 * 1024;
 
 const FILE_COLUMNS = {
   path: "VARCHAR",

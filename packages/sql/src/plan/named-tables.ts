@@ -8,6 +8,17 @@ export function namesPlatform(sql: string): boolean {
   return /\b"?(platform|agent|api)"?\s*\.|\ball_(sessions|messages|usage)\b/i.test(sql);
 }
 
+/** Whether a statement reads Claude Code's files, and nothing but these: `all_…` has the platform's rows too. */
+export function namesClaude(sql: string): boolean {
+  const words = sql.replaceAll(/'(?:[^']|'')*'/g, "''");
+  return /\bclaude_(conversations|plans|todos|history|stats)\b|\bclaude"?\s*\./i.test(words);
+}
+
+/** Whether a statement may read Claude Code's transcripts. */
+export function namesTranscripts(sql: string): boolean {
+  return namesClaude(sql) || /\ball_(sessions|messages|usage)\b|\bskein"?\s*\./i.test(sql);
+}
+
 /** The tables of Claude Code's small files (everything but transcripts), each with the word that names it. */
 const SMALL_TABLES = {
   "main.claude_plans": /plans/i,

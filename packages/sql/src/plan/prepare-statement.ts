@@ -13,6 +13,7 @@ import type { LoadTables } from "../sources/load-tables.ts";
 import { TABLES } from "../tables/schema.ts";
 import type { Files } from "../transcripts/files.ts";
 import type { Transcripts } from "../transcripts/transcripts.ts";
+import { namesClaude, namesTranscripts } from "./named-tables.ts";
 import { type Statement, readStatement } from "./statement.ts";
 import {
   type Explanation,
@@ -26,6 +27,8 @@ export interface PreparerDeps {
   readonly connection: DuckDBConnection;
   readonly transcripts: Transcripts;
   readonly loadTables: LoadTables;
+  /** Throws if there is no data directory of Claude Code. */
+  readonly checkRoots: () => void;
 }
 
 /** A statement that is ready to run. */
@@ -54,7 +57,7 @@ export interface Preparer {
 /** How often a statement is prepared again because a file was deleted meanwhile. */
 const ATTEMPTS = 3;
 
-export function createPreparer({ connection, transcripts, loadTables }: PreparerDeps): Preparer {
+export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {
   let hasTables = false;
   /** The last statement, if it may be used again. */
   let last: Prepared | undefined;
@@ -69,7 +72,8 @@ export function createPreparer({ connection, transcripts, loadTables }: Preparer
   }
 
   async function handOut(given: string): Promise<DuckDBPreparedStatement> {
-    const { statement } = await prepare(given, { counted: true });
+    // Counting reads every file, so it is left out for a statement that reads none.
+    const { statement } = await prepare(given, { counted: namesTranscripts(given) });
     last = undefined;
     return statement;
   }
@@ -99,6 +103,8 @@ export function createPreparer({ connection, transcripts, loadTables }: Preparer
     const parts = await connection.extractStatements(statement.sql).catch((error: unknown) => {
       throw failure(statement.sql, error);
     });
+    // Otherwise the tables would look as if Claude Code had never been used.
+    if (namesClaude(statement.sql)) checkRoots();
     await loadTables(statement.loads);
     return { statement, files, parts };
   }

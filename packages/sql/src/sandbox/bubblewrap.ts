@@ -16,6 +16,9 @@ export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/curr
 /** The file descriptor from which bubblewrap reads the filter of system calls. */
 export const FILTER_PIPE = 4;
 
+/** Where Skein's cache folder is inside the sandbox: DuckDB shows the path of an attached database. */
+const CACHE = "/cache";
+
 /** All namespaces are new, the user is nobody, and the process is killed when the server ends. */
 const WALLS =
   "--unshare-all --unshare-user --uid 65534 --gid 65534 --hostname sql --die-with-parent --clearenv --cap-drop ALL --chdir /".split(
@@ -67,8 +70,8 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
     return {
       problem: 'The SQL sandbox needs prlimit, which is not on this machine. On Debian: "apt-get install util-linux".',
     };
-  const folders = history ? [...history.roots, history.cacheFolder] : [];
-  const missing = folders.find((folder) => !existsSync(folder));
+  const roots = history?.roots ?? [];
+  const missing = [...roots, ...(history ? [history.cacheFolder] : [])].find((folder) => !existsSync(folder));
   if (missing !== undefined) return { problem: `The folder ${missing} does not exist.` };
   const { places, program } = contentOf(history);
   const filter = syscallFilter(process.arch, { sockets: false });
@@ -87,7 +90,8 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       // For temporary files, which stay empty: --fsize=0 allows no content.
       ...(history ? ["--tmpfs", "/tmp"] : []),
       ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
-      ...folders.flatMap((folder) => ["--ro-bind", folder, folder]),
+      ...roots.flatMap((folder) => ["--ro-bind", folder, folder]),
+      ...(history ? ["--ro-bind", history.cacheFolder, CACHE] : []),
       "--ro-bind",
       data,
       "/data",
@@ -96,7 +100,9 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       ...program,
     ],
     filter,
-    places: [...new Set([...places.map(({ to }) => to), ...folders, "/data", ...(history ? ["/tmp"] : [])].map(topOf))],
+    places: [
+      ...new Set([...places.map(({ to }) => to), ...roots, "/data", ...(history ? ["/tmp", CACHE] : [])].map(topOf)),
+    ],
   };
 }
 
@@ -136,7 +142,7 @@ function contentOf(history: HistoryFolders | undefined): {
       ...(isSource ? ["--conditions=@skein/source"] : []),
       "--disable-warning=ExperimentalWarning",
       `/skein/sql/code/sandbox/${name}.${isSource ? "ts" : "js"}`,
-      ...(history ? [JSON.stringify(history)] : []),
+      ...(history ? [JSON.stringify({ roots: history.roots, cacheFolder: CACHE } satisfies HistoryFolders)] : []),
     ],
   };
 }

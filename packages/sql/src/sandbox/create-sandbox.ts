@@ -86,6 +86,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const sandboxed = findSandbox(commandFolders, { history });
     if ("problem" in sandboxed) return sandboxed;
+    // Starts beside the trial, so that the first question does not wait for two starts.
+    keepSpare(sandboxed);
     const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);
     let says = "the process ended without an answer.";
@@ -103,6 +105,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       clearTimeout(timer);
       started.stop();
     }
+    forgetSpare()?.stop();
     await started.ended;
     return { problem: `bubblewrap does not work on this machine: ${started.errorOutput() || says}` };
   }

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
 import { type Example, examples } from "../examples.ts";
 import { COLUMNS_STATEMENT, type DescribedTable, describedTables } from "./described-tables.ts";
 import { createDatabaseWriter } from "./database-writer.ts";
+import { namesTranscripts } from "../plan/named-tables.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
 /** SQL from clients, over the rows of their own tenant. */
@@ -39,7 +39,7 @@ export interface TenantSqlOptions {
   /** For databases, while this process runs. What earlier processes left there is removed. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How long a question waits for the copy of its rows before it fails. */
+  /** How long a question waits for the copy of its rows before it fails, and how long it may take while the transcripts have no copy. */
   readonly copyMs?: number;
   /** Where bubblewrap is looked for; the usual folders if not given. */
   readonly commandFolders?: readonly string[];
@@ -58,6 +58,8 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const rowsSandbox = createSandbox({ folder: join(own, "sandbox"), ...commands });
   const historySandbox = options.history && createHistorySandbox(options.history);
   const writer = createDatabaseWriter();
+  // A process of its own: the rows of a tenant do not wait for the copy.
+  const copier = createDatabaseWriter();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
   let described: readonly DescribedTable[] | undefined;
@@ -65,8 +67,8 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   function createHistorySandbox({ roots, cacheFolder }: NonNullable<TenantSqlOptions["history"]>) {
     mkdirSync(cacheFolder, { recursive: true, mode: 0o700 });
     const history = { roots: roots.map(realPath), cacheFolder: realPath(cacheFolder) };
-    const refreshCopy = createCopyRefresher(() => writer.write({ kind: "copy", history }), { copyMs, now });
-    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), refreshCopy };
+    const copy = createCopyRefresher(() => copier.write({ kind: "copy", history }), now);
+    return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), copy };
   }
 
   function rowsOf(from: Store, tenant: string): TenantRows {
@@ -96,9 +98,16 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const sandbox = sandboxFor(history);
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
-      if (sandbox !== rowsSandbox) await historySandbox?.refreshCopy();
       const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
-      yield* sandbox.ask({ ...question, database }, signal);
+      const copy = sandbox !== rowsSandbox && namesTranscripts(question.statement) ? historySandbox?.copy : undefined;
+      // Until there is a copy, every transcript is read in place, which may take longer.
+      const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;
+      try {
+        yield* sandbox.ask({ ...question, timeMs, database }, signal);
+      } finally {
+        // After the answer, so that the build does not slow it down.
+        copy?.refresh();
+      }
     },
     async tables(asking, signal) {
       const limits = { rows: 10_000, bytes: 10_000_000, history: false };
@@ -109,7 +118,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     },
     examples,
     async close() {
-      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), writer.close()]);
+      await Promise.all([rowsSandbox.close(), historySandbox?.sandbox.close(), writer.close(), copier.close()]);
       await Promise.all([...tenants.values()].map((rows) => rows.remove()));
       rmSync(own, { recursive: true, force: true });
     },
@@ -121,23 +130,29 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** Brings the cached copy up to date. The first question waits for that, up to `copyMs`; later ones do not wait. */
-function createCopyRefresher(
-  copy: () => Promise<void>,
-  { copyMs, now }: { readonly copyMs: number; readonly now: () => number },
-): () => Promise<void> {
-  let running: Promise<void> | undefined;
+interface CopyRefresher {
+  /** Starts to bring the cached copy up to date, unless that is running or was done a moment ago. Nobody waits for it. */
+  refresh(): void;
+  /** True until this process has seen a build end. */
+  isMissing(): boolean;
+}
+
+function createCopyRefresher(copy: () => Promise<void>, now: () => number): CopyRefresher {
+  let isRunning = false;
   let copiedAt: number | undefined;
-  return async () => {
-    if (!running && (copiedAt === undefined || now() - copiedAt > HISTORY_MS))
+  return {
+    isMissing: () => copiedAt === undefined,
+    refresh() {
+      if (isRunning || (copiedAt !== undefined && now() - copiedAt <= HISTORY_MS)) return;
+      isRunning = true;
       // A failed build is ignored: without a copy the answers are the same, only slower.
-      running = copy()
+      void copy()
         .catch(() => {})
         .finally(() => {
           copiedAt = now();
-          running = undefined;
+          isRunning = false;
         });
-    if (copiedAt === undefined) await Promise.race([running, delay(copyMs, undefined, { ref: false })]);
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The tables of the schema `main`, with the columns of the SQL specification first. Added columns (`file`, `line`) identify a row. */
 export const MAIN_TABLES = `
--- One row for each line. The key is file and line: uuids repeat in forks, and many lines have none.
+-- One row for each record. Nothing in it is a key: uuids repeat in forks, and records glued into one line share file and line.
 CREATE VIEW main.claude_conversations AS
 SELECT f.session_id, f.project_path, c.message_uuid, c.parent_uuid, c.message_type,
   c.timestamp, c.content, c.model, c.tool_uses, c.token_usage, c.slug, c.git_branch, c.cwd, f.file, c.line,

@@ -1,6 +1,7 @@
 /** What every table and column means. `skein sql --schema` prints it, and a test compares it with the tables in the database. */
 export const TABLE_DOCS: Readonly<Record<string, string>> = {
-  "main.claude_conversations": "Every line of a transcript that has a type; the key is file and line",
+  "main.claude_conversations":
+    "Every line of a transcript that has a type; file and line say where it is (records glued into one line share both)",
   "main.claude_plans": "Plan files, one row each",
   "main.claude_todos": "Items of the todo lists that Claude Code kept until 2.1.16; later ones are in claude.tasks",
   "main.claude_history": "Prompts that were typed, in all projects; kept when transcripts are deleted",

@@ -33,18 +33,26 @@ export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: D
   return known?.size === size && known.mtimeMs === mtimeMs && known.inode === inode;
 }
 
+/** Nearly always enough; the rest of the head is read only if a file has long lines first. */
+const FIRST_BYTES = 2048;
 const HEAD_BYTES = 65_536;
+/** One buffer for all files, because thousands of them are read one after the other. */
+const shared = Buffer.allocUnsafeSlow(HEAD_BYTES);
 
 /** The working directory and the session in the first lines. The name of the folder cannot be decoded to a path. */
 export function headOf(path: string): FileHead {
   const fd = openSync(path, "r");
   try {
-    const bytes = Buffer.alloc(HEAD_BYTES);
-    const text = bytes.toString("utf8", 0, readSync(fd, bytes, 0, HEAD_BYTES, 0));
-    return { cwd: firstText(text, "cwd"), sessionId: firstText(text, "sessionId") };
+    const head = headIn(fd, FIRST_BYTES);
+    return head.cwd !== null && head.sessionId !== null ? head : headIn(fd, HEAD_BYTES);
   } finally {
     closeSync(fd);
   }
+}
+
+function headIn(fd: number, bytes: number): FileHead {
+  const text = shared.toString("utf8", 0, readSync(fd, shared, 0, bytes, 0));
+  return { cwd: firstText(text, "cwd"), sessionId: firstText(text, "sessionId") };
 }
 
 function firstText(text: string, key: string): string | null {

@@ -1,8 +1,8 @@
-import Anthropic, { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { type Model, ModelFailure } from "@skein/core";
 import type { ModelStreamEvent } from "@skein/protocol";
 import { createParser } from "eventsource-parser";
-import { asFailure, errorEvent } from "./failures.ts";
+import { asFailure, errorEvent, unreachable } from "./failures.ts";
 import { createReply } from "./reply.ts";
 import { parsedOrUndefined } from "./parsed-or-undefined.ts";
 
@@ -73,8 +73,8 @@ export function createAnthropicModel({
         });
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
-        const { failure, retryable, retryAfterMs } = error;
-        throw new ModelFailure(failure, { retryable, retryAfterMs, begun: reply.begun() });
+        const { failure, retryable, retryAfterMs, mostRetries } = error;
+        throw new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: reply.begun() });
       }
     },
     download: (fileId, signal) =>
@@ -127,7 +127,8 @@ async function sent(url: string, request: RequestInit): Promise<Response> {
   try {
     response = await fetch(url, request);
   } catch (error) {
-    throw request.signal?.aborted ? error : new APIConnectionError({ cause: error as Error });
+    if (request.signal?.aborted) throw error;
+    throw unreachable(new URL(url).origin, error);
   }
   if (response.ok) return response;
   const text = await response.text();

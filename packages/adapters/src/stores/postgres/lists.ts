@@ -130,6 +130,8 @@ function selection(filter: SessionFilter): Selection {
   // Sessions that do something are few, and an index has them.
   const few = filter.activity === "idle" ? "" : " and s.platform_status = 'running'";
   add(`activity-${few === "" ? "idle" : "busy"}`, filter.activity, (value) => `s.status = ${value}${few}`);
+  add("outcome", filter.outcome, (value) => `s.outcome = ${value}`);
+  add("model", filter.model && displayText(filter.model), (value) => `s.model = ${value}`);
   if (filter.topLevel) {
     used.push("top");
     whereSession.push("s.subagent_of_session_id is null");

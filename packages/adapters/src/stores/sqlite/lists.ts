@@ -98,6 +98,8 @@ function selection(filter: SessionFilter): Selection {
   if (filter.status !== undefined) add(`s.platform_status in (${statuses.map(() => "?").join(", ")})`, ...statuses);
   // Sessions that do something are few, and an index has them.
   add(`s.status = ?${filter.activity === "idle" ? "" : " and s.platform_status = 'running'"}`, filter.activity);
+  add("s.outcome = ?", filter.outcome);
+  add("s.model = ?", filter.model);
   if (filter.topLevel) where.push("s.subagent_of_session_id is null");
   add("s.agent_id = ?", filter.agentId);
   add("s.parent_session_id = ?", filter.parentSessionId);

@@ -2,6 +2,7 @@ import {
   createRedactor,
   exportAllSessions,
   exportSession,
+  exportSessionLines,
   type ExportFormat,
   type ExportOptions,
 } from "@skein/history";
@@ -22,15 +23,15 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
   name: "history export",
-  summary: "Write sessions as JSON, Markdown or self-contained HTML",
+  summary: "Write sessions as Markdown, self-contained HTML, JSON or their own lines",
   shares: [...SESSION_OPTIONS, "archive"],
   words: "[SESSION…]",
   options: {
     format: {
       takes: "FORMAT",
       short: "F",
-      kind: oneOf("json", "markdown", "md", "html"),
-      about: "json, markdown (or md) or html (default: markdown)",
+      kind: oneOf("json", "jsonl", "markdown", "md", "html"),
+      about: "markdown (or md), html, json, or jsonl: the lines as Claude Code wrote them (default: markdown)",
     },
     ...OUTPUT_OPTIONS,
     output: { ...OUTPUT_OPTIONS.output, about: "A file for one session, a folder for several (default: stdout)" },
@@ -56,6 +57,8 @@ export const exportCommand = historyCommand({
       activeOnly: values["active-only"],
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };
+    if (format === "jsonl" && values["active-only"])
+      throw new UsageError("--format jsonl writes every line: leave out --active-only.");
     if (values.output !== undefined) refuseDataFolder(values.output, library);
     const { force } = values;
     if (values.all) {
@@ -69,18 +72,35 @@ export const exportCommand = historyCommand({
       mkdirSync(values.output ?? "", { recursive: true, mode: 0o700 });
       for (const word of words) {
         const path = join(values.output ?? "", `${word.replaceAll(/[^A-Za-z0-9_-]/g, "_")}.${extensions[format]}`);
-        createPrivateFile(path, await exportSession(sessionWord(word), format, options), force);
+        createPrivateFile(path, await contentOf(word, format, options), force);
       }
       return EXIT.completed;
     }
-    const text = await exportSession(sessionWord(words[0]), format, options);
-    if (values.output !== undefined) createPrivateFile(values.output, text, force);
-    else await screen.data(screen.isTerminal ? visible(text) : text);
+    const content = await contentOf(words[0], format, options);
+    if (values.output !== undefined) createPrivateFile(values.output, content, force);
+    else await screen.data(screen.isTerminal ? visible(Buffer.from(content).toString()) : content);
     return EXIT.completed;
   },
 });
 
-const extensions: Readonly<Record<ExportFormat, string>> = { json: "json", markdown: "md", html: "html" };
+/** Lines are written byte for byte: they may have bytes that are not UTF-8. */
+async function contentOf(
+  word: string | undefined,
+  format: ExportFormat,
+  options: ExportOptions,
+): Promise<string | Uint8Array> {
+  const session = sessionWord(word);
+  return format === "jsonl"
+    ? await exportSessionLines(session, options)
+    : await exportSession(session, format, options);
+}
+
+const extensions: Readonly<Record<ExportFormat, string>> = {
+  json: "json",
+  jsonl: "jsonl",
+  markdown: "md",
+  html: "html",
+};
 
 /** Knows the names that would give away who worked where. */
 export function redactorOfThisMachine(): (text: string) => string {
@@ -99,9 +119,9 @@ async function exportAll({ screen, format, options, folder, force }: All): Promi
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   let done = 0;
   let failed = 0;
-  for await (const { fileName, content, sessionId } of exportAllSessions(format, options)) {
+  for await (const { fileName, content, bytes, sessionId } of exportAllSessions(format, options)) {
     try {
-      createPrivateFile(join(folder, fileName), content, force);
+      createPrivateFile(join(folder, fileName), bytes ?? content, force);
       done += 1;
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;

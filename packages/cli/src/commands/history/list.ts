@@ -29,26 +29,33 @@ export const list = historyCommand({
       await screen.print(styledText`No sessions.`);
       return EXIT.completed;
     }
+    if (data.length === 0) {
+      await screen.print(styledText`${counted(pagination.total, "session")}; this page shows none of them.`);
+      return EXIT.completed;
+    }
     // An index only means the same session elsewhere if nothing was filtered here.
     const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
-    const projectWidth = Math.min(36, Math.max(12, Math.floor(screen.columns / 4)));
+    const isNarrow = screen.columns < NARROW;
+    const projectWidth = isNarrow ? 14 : Math.min(36, Math.floor(screen.columns / 4));
+    const counts = data.map(({ messageCount }) => count(messageCount).length);
+    const others = projectWidth + Math.max(4, ...counts) + (isWhole ? 4 + String(pagination.total).length : 0);
     const rows = data.map((session, at) => [
       ...(isWhole ? [paint.cyan(pagination.offset + at)] : []),
       paint.cyan(session.id.slice(0, 8)),
       paint.dim(shortTime(session.lastActivityAt)),
       count(session.messageCount),
-      session.agentIds.length === 0 ? "" : paint.dim(count(session.agentIds.length)),
+      ...(isNarrow ? [] : [session.agentIds.length === 0 ? "" : paint.dim(count(session.agentIds.length))]),
       paint.blue(shortenPath(session.projectPath, projectWidth)),
       session.summary === null
         ? paint.dim("(no title)")
-        : shorten(session.summary, titleWidth(screen.columns, projectWidth)),
+        : shorten(session.summary, titleWidth(screen.columns, others + (isNarrow ? 0 : 8))),
     ]);
     const columns = [
       ...(isWhole ? [{ title: "#", align: "right" as const }] : []),
       { title: "ID" },
       { title: "LAST ACTIVITY" },
       { title: "MSGS", align: "right" as const },
-      { title: "AGENTS", align: "right" as const },
+      ...(isNarrow ? [] : [{ title: "AGENTS", align: "right" as const }]),
       { title: "PROJECT" },
       { title: "TITLE" },
     ];
@@ -66,8 +73,12 @@ export const list = historyCommand({
   },
 });
 
-function titleWidth(columns: number, projectWidth: number): number {
-  return Number.isFinite(columns) ? Math.max(20, columns - projectWidth - 52) : 200;
+/** A terminal that has no room for every column. */
+const NARROW = 100;
+
+/** What is left beside the id, the time and the other columns. */
+function titleWidth(columns: number, others: number): number {
+  return Number.isFinite(columns) ? Math.max(16, columns - others - 32) : 200;
 }
 
 /** The end of a path says more than its beginning. */

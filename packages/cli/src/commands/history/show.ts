@@ -7,6 +7,7 @@ import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { duration, shortTime } from "../../terminal/times.ts";
+import { shorten } from "../../terminal/width.ts";
 import { shortModel, transcriptLines } from "./transcript-view.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
@@ -18,7 +19,7 @@ export const show = historyCommand({
   words: "SESSION",
   usesPager: true,
   options: {
-    all: { short: "a", about: "Also what was compacted, rewound or said beside the active thread" },
+    all: { short: "a", about: "Every line: also what was compacted or rewound, metadata, unknown and damaged lines" },
     full: { about: "Whole inputs, results and thoughts" },
     ...OUTPUT_OPTIONS,
     output: { ...OUTPUT_OPTIONS.output, about: "Write it to this file as one HTML page instead" },
@@ -44,7 +45,7 @@ export const show = historyCommand({
     if (values.json) await screen.json(session);
     else {
       await screen.print(...header(session, screen));
-      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full }));
+      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full, isAll: values.all }));
       await screen.print(...footer(session, screen, values.all));
     }
     return session.damage.length === 0 ? EXIT.completed : EXIT.failed;
@@ -88,9 +89,11 @@ function footer(session: Session, { paint }: StyledScreen, isAll: boolean): read
   for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
     lines.push(paint.dim(styledText`Subagent without a known caller: skein history show agent-${agent.agentId}`));
   }
-  for (const { line, kind, message } of session.damage.slice(0, 20))
+  for (const { line, kind, message, text } of isAll ? session.damage : session.damage.slice(0, 20)) {
     lines.push(paint.red(styledText`Damaged line ${line}: ${kind}, ${message}`));
-  if (session.damage.length > 20)
+    if (isAll && text !== undefined) lines.push(paint.dim(styledText`  ${shorten(text, 1000)}`));
+  }
+  if (session.damage.length > 20 && !isAll)
     lines.push(paint.red(styledText`… and ${session.damage.length - 20} more damaged lines: skein history verify`));
   return lines.length === 0 ? [] : [styledText``, ...lines];
 }
@@ -102,7 +105,7 @@ async function showAgent(
     values,
   }: {
     readonly screen: StyledScreen;
-    readonly values: { readonly json: boolean; readonly full: boolean };
+    readonly values: { readonly json: boolean; readonly full: boolean; readonly all: boolean };
   },
 ): Promise<number> {
   if (values.json) await screen.json(agent);
@@ -123,7 +126,10 @@ async function showAgent(
     );
     // Everything in a subagent's file is on the side of its session; here it is the conversation.
     const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
-    await printAll(screen, transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full }));
+    await printAll(
+      screen,
+      transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full, isAll: values.all }),
+    );
   }
   return agent.damage.length === 0 ? EXIT.completed : EXIT.failed;
 }

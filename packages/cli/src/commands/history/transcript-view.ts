@@ -11,6 +11,8 @@ export interface ViewOptions {
   readonly columns: number;
   /** Whole inputs, results and thoughts. */
   readonly isFull: boolean;
+  /** Also lines that are not part of the conversation, as JSON. */
+  readonly isAll: boolean;
 }
 
 type Conversation = Pick<Session, "messages" | "agents">;
@@ -53,8 +55,6 @@ interface Shown {
   readonly lines: readonly Styled[];
 }
 
-const nothing: Shown = { heading: undefined, lines: [] };
-
 function messageLines(message: Message, view: View): Shown {
   const { paint } = view;
   const aside = asideOf(message);
@@ -75,8 +75,8 @@ function messageLines(message: Message, view: View): Shown {
   if (message.role === "user") return { heading: undefined, lines: machineLines(message, view) };
   if (message.type === "summary")
     return { heading: undefined, lines: [paint.dim(styledText`  Title: ${String(message.content)}`)] };
-  if (message.type !== "system") return nothing;
-  return { heading: undefined, lines: systemLines(message, view) };
+  const lines = message.type === "system" ? systemLines(message, view) : [];
+  return { heading: undefined, lines: lines.length === 0 && view.isAll ? otherLines(message, view) : lines };
 }
 
 function asideOf(message: Message): string {
@@ -224,6 +224,15 @@ function systemLines(message: Message, view: View): readonly Styled[] {
   }
   if (typeof message.content !== "string" || message.content.trim() === "") return [];
   return [paint.dim(styledText`  ℹ ${shorten(message.content.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
+}
+
+/** A line that is not part of the conversation: metadata, or a type that this version does not know. */
+function otherLines({ type, raw, lineNumber }: Message, view: View): readonly Styled[] {
+  const { paint } = view;
+  const title = paint.dim(styledText`  · line ${lineNumber} ${type}`);
+  if (view.isFull) return [title, ...indented(JSON.stringify(raw, undefined, 2), view).map(paint.dim)];
+  const { type: _type, ...rest } = raw;
+  return [styledText`${title} ${paint.dim(shorten(JSON.stringify(rest), lineWidth(view, type.length + 14)))}`];
 }
 
 function lineWidth(view: View, taken: number): number {

@@ -2,6 +2,7 @@ import { listMigrations, undoMigration } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { migrationsFolder } from "./migrate.ts";
+import { YES_OPTION } from "../../terminal/shared-options.ts";
 import { pageOf } from "./page.ts";
 import { styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
@@ -14,7 +15,10 @@ export const undo = historyCommand({
   shares: ["limit", "offset", "json"],
   isLive: true,
   words: "[MIGRATION]",
-  options: { list: { short: "l", about: "Only show the migrations" } },
+  options: {
+    list: { short: "l", about: "Only show the migrations" },
+    yes: { ...YES_OPTION, about: "Accepted, as in migrate; undo never asks" },
+  },
   examples: [
     ["skein history undo", "The last migration"],
     ["skein history undo --list", "All of them"],

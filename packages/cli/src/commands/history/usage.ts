@@ -1,4 +1,4 @@
-import { getUsage, type LibraryConfig, type UsageReport, type UsageTotals } from "@skein/history";
+import { burnRateOf, getUsage, type LibraryConfig, type UsageReport, type UsageTotals } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
@@ -8,7 +8,8 @@ import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Piece, type Styled, styledText } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { shortTime } from "../../terminal/times.ts";
+import { hours, shortTime } from "../../terminal/times.ts";
+import { shortModel } from "./transcript-view.ts";
 
 const views = ["day", "week", "month", "model", "project", "session", "block"] as const;
 
@@ -23,6 +24,7 @@ export const usage = historyCommand({
       kind: oneOf(...views),
       about: "day, week, month, model, project, session or block (5 hours, an estimate); may be given several times",
     },
+    breakdown: { short: "b", about: "Each day, week or month also by model" },
     timezone: {
       takes: "ZONE",
       about: "Whose days to use, for example UTC or Europe/Berlin; this machine's if not given",
@@ -30,7 +32,8 @@ export const usage = historyCommand({
   },
   examples: [
     ["skein history usage --since 30d", "The last 30 days, by day and by model"],
-    ["skein history usage --by month", "What each month cost"],
+    ["skein history usage --by month --breakdown", "What each month cost, and each model in it"],
+    ["skein history usage --by block --limit 5", "Five-hour blocks, with burn rate and projection of the last"],
     ["skein history usage --by project --by session", "Where it went"],
     ["skein history usage --json", "totals, byDay, byWeek, byMonth, byModel, byProject, bySession and blocks"],
   ],
@@ -46,7 +49,10 @@ export const usage = historyCommand({
     screen.progress(undefined);
     if (values.json) await screen.json(report);
     else {
-      for (const view of shown) await screen.print(...viewLines(view, report, screen, library), styledText``);
+      for (const view of shown) {
+        await screen.print(...viewLines(view, report, screen, { ...library, isSplit: values.breakdown }), styledText``);
+        if (view === "block") await screen.print(...forecastLines(report.activeBlock, screen));
+      }
       await screen.print(...remarks(report, screen));
     }
     return report.unreadable.length === 0 ? EXIT.completed : EXIT.failed;
@@ -58,7 +64,12 @@ type View = (typeof views)[number];
 /** Those that go by time and end with the newest: of those the last ones are shown. */
 const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
 
-function viewLines(view: View, report: UsageReport, screen: StyledScreen, page: LibraryConfig): readonly Styled[] {
+function viewLines(
+  view: View,
+  report: UsageReport,
+  screen: StyledScreen,
+  page: LibraryConfig & { readonly isSplit: boolean },
+): readonly Styled[] {
   const { paint } = screen;
   const all = rowsOf(view, report, screen);
   const { limit = all.length } = page;
@@ -74,7 +85,14 @@ function viewLines(view: View, report: UsageReport, screen: StyledScreen, page: 
     { title: "CALLS", align: "right" as const },
     { title: "COST USD", align: "right" as const },
   ];
-  const cells = rows.map(([name, totals]) => [name, ...numbers(totals)]);
+  const cells = rows.flatMap(([name, totals]) => [
+    [name, ...numbers(totals)],
+    ...(page.isSplit && "models" in totals
+      ? (totals as UsageReport["byDay"][number]).models.map((part) =>
+          [styledText`  ${shortModel(part.model)}`, ...numbers(part)].map((cell) => paint.dim(cell)),
+        )
+      : []),
+  ]);
   const total = [paint.bold("Total"), ...numbers(report.totals).map((text) => paint.bold(text))];
   return table(columns, [...cells, total], screen.columns);
 }
@@ -112,8 +130,28 @@ function rowsOf(
     case "block":
       return report.blocks
         .filter(({ isGap }) => !isGap)
-        .map((block) => [styledText`${shortTime(block.startsAt)} ${paint.dim("(estimate)")}`, block]);
+        .map((block) => {
+          const rate = burnRateOf(block);
+          const note = rate ? `(estimate, $${rate.costUsdPerHour.toFixed(2)}/h)` : "(estimate)";
+          return [styledText`${shortTime(block.startsAt)} ${paint.dim(note)}`, block];
+        });
   }
+}
+
+/** The block of now: how fast it goes, and where it ends if it goes on like that. */
+function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledScreen): readonly Styled[] {
+  if (!forecast) return [paint.dim("No block is active."), styledText``];
+  const { block, remainingMinutes, burnRate, projection } = forecast;
+  return [
+    styledText`Active block: $${block.costUsd.toFixed(2)} since ${shortTime(block.startsAt)}, ${hours(remainingMinutes)} left`,
+    ...(burnRate && projection
+      ? [
+          styledText`Burn rate:    ${count(Math.round(burnRate.tokensPerMinute))} tokens/min, $${burnRate.costUsdPerHour.toFixed(2)}/h`,
+          styledText`Projection:   ${count(projection.totalTokens)} tokens, $${projection.costUsd.toFixed(2)} at its end`,
+        ]
+      : []),
+    styledText``,
+  ];
 }
 
 function numbers(totals: UsageTotals): readonly string[] {

@@ -1,9 +1,10 @@
 import type { Column, Row, Value } from "@skein/sql";
 import { visible, visibleJson, visibleLine } from "../../terminal/visible-text.ts";
+import { wrap } from "../../terminal/styled.ts";
 import { cut, padded, widthOf } from "../../terminal/width.ts";
 
 /** How an answer can be written. */
-export const FORMATS = ["table", "box", "json", "jsonl", "csv", "markdown"] as const;
+export const FORMATS = ["table", "box", "line", "json", "jsonl", "csv", "markdown"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** An answer as text, piece by piece, ready for a terminal: what the data hold does nothing to it. */
@@ -13,7 +14,12 @@ export interface Formatter {
   end(): string;
 }
 
-export function createFormatter(format: Format, columns: readonly Column[], width: number): Formatter {
+/** `mustFit`: rows that are too wide for a table are shown as lines instead. */
+export function createFormatter(
+  format: Format,
+  columns: readonly Column[],
+  { width, mustFit }: { readonly width: number; readonly mustFit: boolean },
+): Formatter {
   const isDrawn = columns[1]?.name === "explain_value" && (format === "table" || format === "box");
   // DuckDB draws a plan as boxes, on many lines.
   if (isDrawn) return plain("", ([, plan = null]) => `${visible(textOf(plan)).trimEnd()}\n`);
@@ -30,10 +36,12 @@ export function createFormatter(format: Format, columns: readonly Column[], widt
           markdownLine(columns.map(({ type }) => (isNumber(type) ? "---:" : "---"))),
         markdownLine,
       );
+    case "line":
+      return lineByLine(columns, width);
     case "table":
-      return lined(columns, width, { edge: "", between: "  ", rule: "" });
+      return lined(columns, { width, mustFit, edge: "", between: "  ", rule: "" });
     case "box":
-      return lined(columns, width, { edge: "│", between: " │ ", rule: "─" });
+      return lined(columns, { width, mustFit, edge: "│", between: " │ ", rule: "─" });
   }
 }
 
@@ -100,7 +108,30 @@ function csvCell(value: Value): string {
 const markdownLine = (row: Row): string =>
   `| ${row.map((value) => visibleLine(textOf(value)).replaceAll("\\", "\\\\").replaceAll("|", "\\|")).join(" | ")} |\n`;
 
+/** A value a line, under each other, whole; an empty line between rows. */
+function lineByLine(columns: readonly Column[], width: number): Formatter {
+  const names = namesOf(columns);
+  const most = Math.max(...names.map(widthOf));
+  const room = Math.max(20, width - most - 2);
+  let isFirst = true;
+  const block = (row: Row): string => {
+    const before = isFirst ? "" : "\n";
+    isFirst = false;
+    const values = names.map((name, at) => {
+      const [first = "", ...rest] = wrap(textOf(row[at] ?? null), room);
+      return [`${padded(visibleLine(name), most)}  ${first}`, ...rest.map((line) => " ".repeat(most + 2) + line)];
+    });
+    return `${before}${values
+      .flat()
+      .map((line) => `${line.trimEnd()}\n`)
+      .join("")}`;
+  };
+  return { rows: (rows) => rows.map(block).join(""), end: () => "" };
+}
+
 interface Lines {
+  readonly width: number;
+  readonly mustFit: boolean;
   readonly edge: string;
   readonly between: string;
   readonly rule: string;
@@ -111,13 +142,16 @@ const MEASURED_ROWS = 1000;
 /** However little room there is, an id can be read and copied. */
 const LEAST_WIDTH = 36;
 
-function lined(columns: readonly Column[], width: number, { edge, between, rule }: Lines): Formatter {
+function lined(columns: readonly Column[], { width, mustFit, edge, between, rule }: Lines): Formatter {
   const room = width - Math.max(0, columns.length - 1) * between.length - (edge === "" ? 0 : 4);
   const most = Math.max(LEAST_WIDTH, room);
   const cells = (row: Row): readonly string[] => row.map((value) => cellOf(textOf(value), most));
   const titles = columns.map(({ name }) => cellOf(name, most));
   let measured: (readonly string[])[] | undefined = [];
   let widths: readonly number[] = [];
+  /** Instead of the table, because it would not fit. */
+  let instead: Formatter | undefined;
+  const given: Row[] = [];
   const line = (row: readonly string[]): string => {
     const inside = row
       .map((given, at) => {
@@ -137,15 +171,22 @@ function lined(columns: readonly Column[], width: number, { edge, between, rule 
       first.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), widthOf(title)),
     );
     widths = fitted(wanted, room);
+    if (mustFit && widths.reduce((sum, each) => sum + each, 0) > room) {
+      instead = lineByLine(columns, width);
+      return instead.rows(given);
+    }
+    given.length = 0;
     return border("┌", "┬", "┐") + line(titles) + border("├", "┼", "┤") + first.map(line).join("");
   };
   return {
     rows(rows) {
+      if (instead) return instead.rows(rows);
       if (!measured) return rows.map((row) => line(cells(row))).join("");
       for (const row of rows) measured.push(cells(row));
+      if (mustFit) given.push(...rows);
       return measured.length < MEASURED_ROWS ? "" : measure();
     },
-    end: () => measure() + border("└", "┴", "┘"),
+    end: () => measure() + (instead ? "" : border("└", "┴", "┘")),
   };
 }
 

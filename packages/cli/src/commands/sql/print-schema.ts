@@ -1,4 +1,5 @@
 import type { Table } from "@skein/sql";
+import { explained, wrapped } from "../../terminal/help.ts";
 import { MissingError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 
@@ -12,11 +13,10 @@ export function tablesNamed(tables: readonly Table[], only: string | undefined):
 /** Tables with their columns and what they mean. */
 export function printSchema(tables: readonly Table[], screen: Screen): void {
   for (const { name, about, columns } of tables) {
-    screen.out(`${screen.paint.out.bold(name)}  ${about}\n`);
+    screen.out(`${screen.paint.out.bold(name)}\n`);
+    for (const line of wrapped(about, screen.helpColumns)) screen.out(`${line}\n`);
     const width = Math.max(...columns.map((column) => column.name.length));
-    const types = Math.max(...columns.map(({ type }) => type.length));
-    for (const column of columns)
-      screen.out(`  ${column.name.padEnd(width)}  ${column.type.padEnd(types)}  ${column.about}\n`);
-    screen.out("\n");
+    const rows = columns.map((column) => [`${column.name.padEnd(width)}  ${column.type}`, column.about]);
+    screen.out(`${explained(rows, screen.helpColumns).join("\n")}\n\n`);
   }
 }

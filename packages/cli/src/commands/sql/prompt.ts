@@ -2,6 +2,7 @@ import { appendFileSync, chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { type Sql, SqlError, examples, splitStatements } from "@skein/sql";
+import { explained } from "../../terminal/help.ts";
 import { MissingError, UsageError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { visible } from "../../terminal/visible-text.ts";
@@ -89,6 +90,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
       let ms = 0;
       try {
         rows = await writeAnswer(answer, {
+          mustFit: screen.tableColumns !== undefined,
           format: plots ? "plot" : format,
           columns: process.stdout.columns || 80,
           output,
@@ -136,8 +138,12 @@ export async function ask(deps: PromptDeps): Promise<void> {
       case ".help":
         return screen.out(HELP);
       case ".tables":
-        for (const { name: table, about } of await database.tables()) screen.out(`${table.padEnd(28)}  ${about}\n`);
-        return;
+        return screen.out(
+          `${explained(
+            (await database.tables()).map(({ name: table, about }) => [table, about]),
+            screen.helpColumns,
+          ).join("\n")}\n`,
+        );
       case ".schema":
         return showSchema(name);
       case ".mode": {

@@ -13,6 +13,8 @@ export interface AnswerOptions {
   readonly format: Format | "plot";
   readonly columns: number;
   readonly output: Output;
+  /** A person reads it on a terminal of this width. */
+  readonly mustFit?: boolean;
   /** The answer is one of a list in JSON: a statement without rows has an empty one. */
   readonly isList?: boolean;
 }
@@ -27,7 +29,10 @@ export function failureText({ message }: Error): string {
 export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerOptions): Promise<number> {
   const { output } = options;
   if (options.format === "plot") return writePlot({ columns, rows }, options);
-  const formatter = createFormatter(options.format, columns, options.columns);
+  const formatter = createFormatter(options.format, columns, {
+    width: options.columns,
+    mustFit: options.mustFit ?? false,
+  });
   let count = 0;
   for await (const some of rows) {
     count += some.length;

@@ -12,3 +12,4 @@ export * from "./webhook-shapes.ts";
 export * from "./worker-shapes.ts";
 export * from "./health-shapes.ts";
 export * from "./login-shapes.ts";
+export * from "./history-shapes.ts";

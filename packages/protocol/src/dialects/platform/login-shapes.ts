@@ -17,6 +17,8 @@ export const Me = z.object({
     model: z.object({ name: z.string(), simulated: z.boolean() }),
     /** Whether statements of SQL are answered here, and why not. */
     sql: z.object({ available: z.boolean(), reason: z.string().nullable() }),
+    /** Whether this key may read Claude Code's own sessions here, and why not. */
+    history: z.object({ available: z.boolean(), reason: z.string().nullable() }),
     claude_code: z.boolean(),
     console: z.boolean(),
   }),

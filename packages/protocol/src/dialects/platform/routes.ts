@@ -3,6 +3,7 @@ import { adoptRoutes } from "../claude/adopt-routes.ts";
 import { offerRoutes } from "../claude/offer-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { historyRoutes } from "./history-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -19,6 +20,7 @@ export const ROUTES = {
   ...sessionRoutes,
   ...runRoutes,
   ...sqlRoutes,
+  ...historyRoutes,
   ...webhookRoutes,
   ...workerRoutes,
   ...claudeRoutes,

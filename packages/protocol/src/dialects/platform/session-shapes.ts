@@ -39,6 +39,8 @@ export const ApiSession = z.object({
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
   total_runs: Count,
+  /** When the last run began; null if there was none. */
+  last_run_at: Instant.nullable(),
   usage: UsageTotals,
   ...CostTotals,
   /** Some of its usage was measured from answers that broke off. */
@@ -69,10 +71,23 @@ export const SessionQueryInput = z.strictObject({
   agent_id: Uuid.optional(),
   status: ApiSession.shape.status.optional(),
   activity: SessionStatus.optional(),
+  /** How the last run ended. */
+  outcome: Outcome.optional(),
+  /** The model that the session asks. */
+  model: z.string().min(1).max(100).optional(),
+  /** Text in the title, in capital or small letters. */
+  title: z.string().min(1).max(255).optional(),
   /** `true` leaves out sessions that work for another one. */
   top_level: z.enum(["true", "false"]).optional(),
   /** `last_run`: the session that last began a run first; one without a run counts by when it was created. */
   sort: z.enum(["created", "last_run"]).optional(),
+  /** Only these sessions: up to 100 ids with commas. */
+  ids: z
+    .string()
+    .regex(/^[0-9a-f-]{36}(,[0-9a-f-]{36}){0,99}$/i, "Expected up to 100 ids of sessions with commas.")
+    .optional(),
+  /** How many sessions to skip, for those who jump into a long list. */
+  offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** `true` adds how many sessions fit in all. */
   count: z.enum(["true", "false"]).optional(),
   /** What each session has beside its row: `last_message`, `open_awaits`, or both with a comma. */

@@ -27,7 +27,10 @@ function adoptionOf({ shared }: RequestContext): Adoption {
 }
 
 /** The folder of a session from elsewhere is its folder here only if the operator has opened it. */
-function folderFor({ shared, principal }: RequestContext): (cwd: string, sessionId: string) => Promise<string | null> {
+export function folderFor({
+  shared,
+  principal,
+}: RequestContext): (cwd: string, sessionId: string) => Promise<string | null> {
   return async (cwd, sessionId) => {
     const gate = shared.deps.claude;
     if (!gate) return null;

@@ -7,6 +7,7 @@ import { awaitHandlers } from "./awaits.ts";
 import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
+import { historyHandlers } from "./history.ts";
 import { loginHandlers } from "./logins.ts";
 import { messageHandlers } from "./messages.ts";
 import { runTextHandlers } from "./run-text.ts";
@@ -33,6 +34,7 @@ export const handlers: Handlers = {
   ...stepHandlers,
   ...runTextHandlers,
   ...sqlHandlers,
+  ...historyHandlers,
   ...webhookHandlers,
   ...workerHandlers,
   ...claudeHandlers,

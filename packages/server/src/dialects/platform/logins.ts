@@ -1,5 +1,6 @@
 import type { Handlers } from "../../request-context.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { historyRefusal } from "./history.ts";
 import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
 
 /** Logins of browsers, and who calls. */
@@ -21,7 +22,8 @@ export const loginHandlers = {
     return undefined;
   },
   async getMe(_, { shared, principal }) {
-    const { description, sql, claude, console: files } = shared.deps;
+    const { description, sql, claude, history, console: files } = shared.deps;
+    const refusal = historyRefusal(history, principal);
     const { version, store, model, simulated = false } = description;
     const reason = sql ? ((await sql.problem?.()) ?? null) : "This server was started without SQL.";
     return {
@@ -33,6 +35,7 @@ export const loginHandlers = {
         store,
         model: { name: model, simulated },
         sql: { available: reason === null, reason },
+        history: { available: refusal === null, reason: refusal },
         claude_code: claude !== undefined,
         console: files !== undefined,
       },

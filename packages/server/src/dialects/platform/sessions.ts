@@ -138,6 +138,11 @@ interface ListQuery {
   readonly cursor?: string | undefined;
   readonly status?: ApiSession["status"] | undefined;
   readonly activity?: ApiSession["activity"] | undefined;
+  readonly outcome?: ApiSession["outcome"] | undefined;
+  readonly model?: string | undefined;
+  readonly title?: string | undefined;
+  readonly ids?: string | undefined;
+  readonly offset?: number | undefined;
   readonly top_level?: "true" | "false" | undefined;
   readonly sort?: "created" | "last_run" | undefined;
   readonly count?: "true" | "false" | undefined;
@@ -152,12 +157,14 @@ async function listed(
   query: ListQuery,
   agentId: string | undefined,
 ): Promise<SessionPage | CheckedAnswer> {
-  const { limit, cursor, sort, count, include } = query;
+  const { limit, cursor, offset, sort, count, include } = query;
   const filter = filterOf(query, agentId);
+  if (query.ids !== undefined) return named(call, query.ids.split(","), include);
   const page = await call.sessions.list({
     ...filter,
     ...(limit !== undefined && { limit }),
     ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    ...(offset !== undefined && { offset }),
     ...(sort === "last_run" && { order: "used" }),
   });
   if (count !== "true" && include === undefined) return { checked: pageText(page) };
@@ -168,11 +175,25 @@ async function listed(
   };
 }
 
+/** Sessions by their ids, in the order of their changes. Those that are not there are left out. */
+async function named(call: RequestContext, ids: readonly string[], include: string | undefined): Promise<SessionPage> {
+  const { items } = await call.shared.deps.store.changed({
+    tenant: call.principal.tenant,
+    sessionIds: ids,
+    limit: ids.length,
+  });
+  const sessions = items.map(({ session }) => session);
+  return { data: await withSummaries(call, sessions, include?.split(",") ?? []), next_cursor: null };
+}
+
 function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFilter, "tenant"> {
-  const { status, activity, top_level, tag, parent_session_id, subagent_of_session_id } = query;
+  const { status, activity, outcome, model, title, top_level, tag, parent_session_id, subagent_of_session_id } = query;
   return {
     ...(status && { status }),
     ...(activity && { activity }),
+    ...(outcome && { outcome }),
+    ...(model !== undefined && { model }),
+    ...(title !== undefined && { title }),
     ...(top_level === "true" && { topLevel: true }),
     ...(tag !== undefined && { tags: [tag] }),
     ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),

@@ -25,6 +25,15 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   expect(await ids("activity=awaiting")).toEqual([waiting.id]);
   expect(await ids("activity=idle")).toEqual([done.id, idle.id]);
   expect(await ids("top_level=true&activity=running")).toEqual([]);
+  expect(await ids("outcome=completed")).toEqual([done.id]);
+  expect(await ids("offset=1&limit=1")).toEqual([done.id]);
+  await call("PATCH", idle.path, { title: "Über the Moon" });
+  expect(await ids("title=%C3%BCBER")).toEqual([idle.id]);
+  expect(await ids(`ids=${done.id},${waiting.id},${crypto.randomUUID()}`)).toEqual(
+    expect.arrayContaining([done.id, waiting.id]),
+  );
+  expect(await ids(`ids=${crypto.randomUUID()}`)).toEqual([]);
+  expect(await ids("model=no-such-model")).toEqual([]);
   const counted = await list("count=true&limit=1&sort=last_run");
   expect([counted["total"], counted.data.length]).toEqual([3, 1]);
   expect(await ids(`sort=last_run&limit=1&cursor=${String(counted["next_cursor"])}`)).toEqual([waiting.id]);

@@ -1,7 +1,8 @@
 import type { LibraryConfig } from "../../../config.ts";
-import { discover } from "../discover/discover.ts";
+import { chosenFiles } from "../../../list/chosen-files.ts";
 import { knownBlockTypes } from "../format/content-blocks.ts";
-import { knownLineTypes, lineSchemas } from "../format/lines.ts";
+import { isKnownLineType } from "../format/known-line-types.ts";
+import { lineSchemas } from "../format/lines.ts";
 import { arrayOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
 import { createPause } from "../../../scan/pause.ts";
 import { readLines } from "../../../scan/read-lines.ts";
@@ -40,10 +41,10 @@ export interface FormatReport {
 
 /** Reports what in the data this version of Skein does not know: unknown types, and known types with another form. */
 export async function checkFormat(config: LibraryConfig = {}): Promise<FormatReport> {
-  const { files, skipped } = discover(config);
+  const { files, skipped } = await chosenFiles(config);
   const pause = createPause(config.signal);
-  const lineTypes = createCounter(knownLineTypes);
-  const blockTypes = createCounter(knownBlockTypes);
+  const lineTypes = createCounter(isKnownLineType);
+  const blockTypes = createCounter((type) => knownBlockTypes.has(type));
   const problems = new Map<string, FormProblem>();
   const versions = new Map<string, number>();
   let damagedLines = 0;
@@ -75,7 +76,7 @@ export async function checkFormat(config: LibraryConfig = {}): Promise<FormatRep
   };
 }
 
-function createCounter(known: ReadonlySet<string>): {
+function createCounter(isKnown: (type: string) => boolean): {
   add(type: string, value: Value, path: string, line: number): void;
   seen(): readonly SeenType[];
 } {
@@ -88,11 +89,7 @@ function createCounter(known: ReadonlySet<string>): {
     },
     seen: () =>
       [...types]
-        .map(([type, details]) => ({
-          type,
-          isKnown: known.has(type) || type.startsWith("marble-origami-"),
-          ...details,
-        }))
+        .map(([type, details]) => ({ type, isKnown: isKnown(type), ...details }))
         .sort((a, b) => b.count - a.count),
   };
 }

@@ -8,13 +8,19 @@ const firstTry = 16 * 1024;
 /** One buffer for all files, because hundreds of them are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(firstTry);
 
-/** The newest time in the last lines of a file, so that a list can be ordered without reading the files. */
+/** The time of the last message, or that of the file if it has no messages. */
 export function lastActivity(file: DataFile): number {
+  return lastMessageTime(file) ?? file.mtimeMs;
+}
+
+/** The newest time in the last lines of a file, so that a list can be ordered without reading the files. */
+export function lastMessageTime(file: DataFile): number | undefined {
+  if (file.size === 0) return undefined;
   let fd: number;
   try {
     fd = openPlainFile(file.path);
   } catch {
-    return file.mtimeMs;
+    return undefined;
   }
   try {
     for (let bytes = firstTry; ; bytes *= 16) {
@@ -24,8 +30,8 @@ export function lastActivity(file: DataFile): number {
       const count = readSync(fd, tail, 0, length, start);
       const found = newestTime(tail.subarray(0, count), start > 0);
       if (found !== undefined) return found;
-      // There is no time in the last 16 MiB: use the file's modification time.
-      if (start === 0 || bytes > 16 * 1024 * 1024) return file.mtimeMs;
+      // There is no time in the last 16 MiB.
+      if (start === 0 || bytes > 16 * 1024 * 1024) return undefined;
     }
   } finally {
     closeSync(fd);

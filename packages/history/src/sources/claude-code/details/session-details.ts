@@ -15,6 +15,8 @@ export interface SessionDetails extends Summaries {
   messageCount: number;
   firstTime: string | null;
   lastTime: string | null;
+  /** For a file that begins without messages: the time of its first snapshot or queue operation. */
+  otherTime: string | null;
   /** Every working directory, in the order in which they appear. */
   cwds: string[];
   version: string;
@@ -33,12 +35,13 @@ export interface SessionDetails extends Summaries {
 
 export const sessionDetailsFacet: Facet<SessionDetails> = {
   name: "facts",
-  version: 5,
+  version: 6,
   start: () => ({
     lines: 0,
     messageCount: 0,
     firstTime: null,
     lastTime: null,
+    otherTime: null,
     cwds: [],
     version: "",
     gitBranch: null,
@@ -207,9 +210,20 @@ function foldOther(state: SessionDetails, bytes: Buffer, start: number, end: num
     foldEnvelope(state, bytes, start, end);
     if (type !== "attachment" || state.firstPrompt !== null) return;
   }
+  if (type === "file-history-snapshot" || type === "queue-operation") {
+    if (state.firstTime === null) state.otherTime ??= timeOfOther(bytes, start, end);
+    return;
+  }
   // These lines are repeated after every turn and the last one counts, so only the last one is parsed.
   if (type === "ai-title" || type === "last-prompt") lastOf.set(type, { start, end });
   else readMetadata(state, type, bytes, start, end);
+}
+
+function timeOfOther(bytes: Buffer, start: number, end: number): string | null {
+  const line = parse(bytes, start, end) ?? {};
+  const snapshot = line["snapshot"] as { readonly timestamp?: unknown } | null | undefined;
+  const time = line["timestamp"] ?? snapshot?.timestamp;
+  return typeof time === "string" ? time : null;
 }
 
 const lastOf = new Map<string, { readonly start: number; readonly end: number }>();

@@ -158,31 +158,3 @@ export const lineSchemas = {
 
 /** Any line, typed by its schema, or an `UnknownLine`. */
 export const Line = z.union([...Object.values(lineSchemas), UnknownLine] as const);
-
-/** Line types that this version knows by name, with and without a schema of their own; `checkFormat` counts the others. */
-export const knownLineTypes: ReadonlySet<string> = new Set([
-  ...Object.keys(lineSchemas),
-  "agent-name",
-  "agent-setting",
-  "agent-color",
-  "tag",
-  "mode",
-  "permission-mode",
-  "bridge-session",
-  "pr-link",
-  "atis-latch",
-  "frame-link",
-  "content-replacement",
-  "fork-context-ref",
-  "continued-in",
-  "ended-by-model",
-  "isolation-latch",
-  "attribution-snapshot",
-  "history-suppression",
-  "observer-ref",
-  "artifact-autoreact-ledger",
-  "artifact-comment-monitor",
-  "launched",
-  "started",
-  "result",
-]);

@@ -4,7 +4,7 @@
  */
 import { knownBlockTypes } from "../format/content-blocks.ts";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
-import { knownLineTypes } from "../format/lines.ts";
+import { isKnownLineType } from "../format/known-line-types.ts";
 import { mapPath, type PathMapping } from "../../../migrate/path-mapping.ts";
 import type { Splice } from "../../../migrate/splices.ts";
 
@@ -59,7 +59,7 @@ export function rewriteLine(line: Buffer, mappings: readonly PathMapping[]): Rew
   const value = parsed(line);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const { type } = value as { type?: unknown };
-  if (typeof type !== "string" || !knownLineTypes.has(type)) return undefined;
+  if (typeof type !== "string" || !isKnownLineType(type)) return undefined;
   return rewriteJson(line, mappings);
 }
 

@@ -24,9 +24,8 @@ function bestWeight(bytes: Buffer, start: number, end: number): number {
   const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);
   if (type === "assistant") return weights.text;
   if (type === "user") {
-    const result = bytes.indexOf(resultKey, start);
     // A line with a tool result is not a prompt, but may have text beside the result.
-    return result >= 0 && result < end ? weights.text : weights.prompt;
+    return bytes.subarray(start, end).includes(resultKey) ? weights.text : weights.prompt;
   }
   return type === "attachment" ? weights.prompt : weights.other;
 }

@@ -9,9 +9,13 @@ export interface LineText {
   readonly toolName: string | undefined;
 }
 
+/** The type under which a search reports a line that is not a valid record. */
+export const damagedLine = "damaged";
+
 /** The searchable text of a line: prompts, answers, thinking, tool calls and results, without ids, signatures and images. */
 export function textsOf(line: Value): readonly LineText[] {
   const { type } = line;
+  if (type === damagedLine) return [other(stringOf(line["text"]) ?? "")];
   if (type === "user" || type === "assistant") {
     const { content } = objectOf(line["message"]);
     const isPrompt = type === "user" && humanPrompt(line) !== undefined;

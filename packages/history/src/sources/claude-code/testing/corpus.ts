@@ -1,15 +1,15 @@
 /**
  * Generates a data directory of Claude Code for benchmarks and tests. The same seed gives the same files.
  *
- * It has the difficult parts of real data: answers over several lines that repeat their usage, streaming placeholders,
- * one-hour cache writes, subagents in their own files, metadata lines repeated after each turn, and tool output that is
- * stored twice.
+ * It has the shape of real data, measured on transcripts of Claude Code 1.0 to 2.1: sizes of files and lines, shares of line types,
+ * answers over several lines that repeat their usage, streaming placeholders, one-hour cache writes, subagents in their own
+ * files, tool output that is stored twice, a few pictures, and several scripts.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createRandom, type Random } from "./random.ts";
 import { topics } from "./prose.ts";
-import { writeTurn, type SessionWriter } from "./turn.ts";
+import { spread, writeTurn, type SessionWriter } from "./turn.ts";
 
 export interface CorpusOptions {
   /** The data directory to write. Its `projects` folder is created. */
@@ -45,9 +45,9 @@ export function writeCorpus(options: CorpusOptions): CorpusDetails {
     mkdirSync(project, { recursive: true });
     sessions.push(sessionId);
     const withAgents = subagentEvery > 0 && sessions.length % subagentEvery === 0;
-    // A few large sessions and many small ones, as people have them.
+    // A few large sessions and many small ones, as people have them: the median is a sixth of the average.
     const average = (bytes - written) / (files - made);
-    const size = average * (0.2 + 1.6 * random.next());
+    const size = Math.min(12 * average, spread(random, average / 7, 1.9) * 1.15);
     const main = writeSession({ random, path: join(project, `${sessionId}.jsonl`), sessionId, cwd, size });
     made += 1;
     lines += main.lines;

@@ -15,32 +15,79 @@ export interface SessionWriter {
 const models = ["claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001", "claude-opus-5"];
 const tools = ["Bash", "Read", "Edit", "Grep"];
 
-/** A prompt, a few answers with tools and their results, and the metadata that follows a turn. */
+/** A prompt, answers with tools and their results, and the other lines of a turn, with the shares of real files. */
 export function writeTurn(random: Random, session: SessionWriter): void {
-  const prompt = prose(random, 8 + random.integer(30), session.topics);
+  const prompt = prose(random, spread(random, 12, 1), session.topics);
+  const isMain = session.agentId === undefined;
+  if (isMain && random.next() < 0.2) session.write({ type: "file-history-snapshot", ...snapshotOf(random) });
   chain(random, session, { type: "user", message: { role: "user", content: prompt }, promptSource: "typed" });
-  const steps = 1 + random.integer(6);
+  if (random.next() < 0.2) writeHook(random, session);
+  if (random.next() < 0.006) writeImage(random, session);
+  const steps = 1 + Math.min(40, spread(random, 4, 0.9));
   const model = random.pick(models);
   for (let step = 0; step < steps; step += 1) writeStep(random, session, model, step < steps - 1);
-  if (session.agentId !== undefined) return;
+  if (!isMain) return;
+  if (random.next() < 0.7)
+    chain(random, session, { type: "system", subtype: "turn_duration", durationMs: random.integer(90_000) });
+  if (random.next() < 0.3) writeMetadata(session, prompt);
+}
+
+/** A number that is often near `median`, and sometimes many times that. */
+export function spread(random: Random, median: number, sigma: number): number {
+  const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+  return Math.max(1, Math.round(median * Math.exp(sigma * normal)));
+}
+
+/** Lines that are repeated after turns, where the last one counts. */
+function writeMetadata(session: SessionWriter, prompt: string): void {
   const { sessionId } = session;
   session.write({ type: "last-prompt", lastPrompt: prompt.slice(0, 200), leafUuid: session.parentUuid, sessionId });
   session.write({ type: "ai-title", aiTitle: prompt.slice(0, 40), sessionId });
   session.write({ type: "permission-mode", permissionMode: "default", sessionId });
 }
 
+function snapshotOf(random: Random): Fields {
+  const messageId = random.uuid();
+  const timestamp = new Date(Date.UTC(2026, 9, 1)).toISOString();
+  return { messageId, snapshot: { messageId, trackedFileBackups: {}, timestamp }, isSnapshotUpdate: false };
+}
+
+function writeHook(random: Random, session: SessionWriter): void {
+  const attachment = {
+    type: "hook_success",
+    hookName: "PostToolUse:Edit",
+    content: prose(random, 40, []),
+    exitCode: 0,
+  };
+  chain(random, session, { type: "attachment", attachment });
+}
+
+/** A pasted picture. A few of them are a large part of the bytes. */
+function writeImage(random: Random, session: SessionWriter): void {
+  const data = random.hex(1000).repeat(Math.min(1000, spread(random, 250, 0.8)));
+  const content = [{ type: "image", source: { type: "base64", media_type: "image/png", data } }];
+  chain(random, session, { type: "user", message: { role: "user", content } });
+}
+
 function writeStep(random: Random, session: SessionWriter, model: string, withTool: boolean): void {
   const id = `msg_01${random.hex(22)}`;
   const requestId = `req_011${random.hex(20)}`;
   const usage = makeUsage(random);
-  const blocks: Record<string, unknown>[] = [
-    { type: "thinking", thinking: prose(random, 30, session.topics), signature: random.hex(400) },
-    { type: "text", text: prose(random, 20 + random.integer(80), session.topics) },
-  ];
+  const blocks: Record<string, unknown>[] = [];
+  if (random.next() < 0.15)
+    blocks.push({
+      type: "thinking",
+      thinking: prose(random, spread(random, 30, 1), session.topics),
+      signature: random.hex(400),
+    });
+  if (!withTool || random.next() < 0.5)
+    blocks.push({ type: "text", text: prose(random, spread(random, 22, 1), session.topics) });
   const toolId = `toolu_01${random.hex(22)}`;
   const tool = random.pick(tools);
-  if (withTool)
-    blocks.push({ type: "tool_use", id: toolId, name: tool, input: { command: prose(random, 12, session.topics) } });
+  if (withTool) {
+    const command = prose(random, spread(random, 25, 1), session.topics);
+    blocks.push({ type: "tool_use", id: toolId, name: tool, input: { command } });
+  }
   blocks.forEach((block, at) => {
     const last = at === blocks.length - 1;
     const message = {
@@ -56,11 +103,22 @@ function writeStep(random: Random, session: SessionWriter, model: string, withTo
     };
     chain(random, session, { message, requestId, type: "assistant" });
   });
-  if (!withTool) return;
-  const output = toolOutput(random, 200 + random.integer(9000), () => createRandom(7));
-  const content = [{ tool_use_id: toolId, type: "tool_result", content: output, is_error: false }];
-  const toolUseResult = { stdout: output, stderr: "", interrupted: false, isImage: false };
-  chain(random, session, { type: "user", message: { role: "user", content } }, { toolUseResult });
+  if (withTool) writeResult(random, session, toolId, tool);
+}
+
+/** A result is in the file twice: as the model saw it, and as Claude Code keeps it, which for an edit is the whole file. */
+function writeResult(random: Random, session: SessionWriter, toolId: string, tool: string): void {
+  const own = (): Random => createRandom(7);
+  const output = toolOutput(random, Math.min(60_000, spread(random, 400, 1.8)), own);
+  const content = [{ tool_use_id: toolId, type: "tool_result", content: output, is_error: random.next() < 0.05 }];
+  const kept =
+    tool === "Edit"
+      ? {
+          filePath: `${session.cwd}/a.ts`,
+          originalFile: toolOutput(random, Math.min(75_000, spread(random, 3000, 1.3)), own),
+        }
+      : { stdout: output, stderr: "", interrupted: false, isImage: false };
+  chain(random, session, { type: "user", message: { role: "user", content } }, { toolUseResult: kept });
 }
 
 function makeUsage(random: Random): Record<string, unknown> {

@@ -6,6 +6,7 @@ import type {
   AssistantMessage,
   Message,
   MessageBase,
+  RawLine,
   TokenUsage,
   ToolResult,
   UserContent,
@@ -19,7 +20,11 @@ export interface MessageBuilder {
 }
 
 type Open<T> = { -readonly [K in keyof T]: T[K] };
-type OpenAnswer = Open<AssistantMessage> & { content: AssistantContent[]; lineUuids: string[] };
+type OpenAnswer = Open<AssistantMessage> & {
+  content: AssistantContent[];
+  lineUuids: string[];
+  moreLines?: RawLine[];
+};
 
 /** `fallbackTime` is used for files without any time. */
 export function createMessageBuilder(fallbackTime: Date): MessageBuilder {
@@ -124,6 +129,7 @@ function assistantMessage(line: ParsedLine, base: MessageBase, answers: Map<stri
     open.stopReason = stringOf(message["stop_reason"]) ?? open.stopReason;
     open.usage = largest(open.usage, usageOf(message["usage"]));
     open.lineUuids.push(base.uuid);
+    (open.moreLines ??= []).push({ lineNumber: line.line, raw: line.value });
     open.lineCount += 1;
     return undefined;
   }

@@ -1,0 +1,46 @@
+import { useQuery } from "@tanstack/react-query";
+import { useApi } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+
+interface ToolChoiceProps {
+  /** The names of the chosen tools, with commas. */
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+/** The tools that the server has code for, to be chosen by their names. */
+export function ToolChoice({ value, onValue }: ToolChoiceProps) {
+  const api = useApi();
+  const tools = useQuery({ queryKey: ["tools"], queryFn: () => api.tools(), staleTime: 60_000 });
+  const chosen = value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const known = tools.data ?? [];
+  // A tool of an older configuration stays in sight until somebody takes it away.
+  const others = chosen.filter((name) => !known.some((tool) => tool.name === name));
+  if (tools.data && known.length + others.length === 0)
+    return (
+      <p className="lbl">
+        This server has no tools of its own. A <code>skein.config.ts</code> can bring them.
+      </p>
+    );
+  const toggle = (name: string, isOn: boolean): void =>
+    onValue((isOn ? [...chosen, name] : chosen.filter((one) => one !== name)).join(", "));
+  return (
+    <fieldset className="toolchoice">
+      <legend>Tools</legend>
+      {[...known, ...others.map((name) => ({ name, description: "Not on this server", policy: null }))].map((tool) => (
+        <label key={tool.name} className="check" title={tool.description}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(tool.name)}
+            onChange={({ target }) => toggle(tool.name, target.checked)}
+          />
+          <code>{visibleLine(tool.name)}</code>
+          <span className="faint cut">{visibleLine(tool.description)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

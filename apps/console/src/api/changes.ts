@@ -1,0 +1,166 @@
+import type { FollowedChange } from "@skein/client";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useSyncExternalStore } from "react";
+import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
+import { useApi } from "./context.tsx";
+import { whileLookedAt } from "./looked-at.ts";
+
+/** How many sessions are remembered as the stream last had them. */
+const MOST = 5000;
+/** Changes come close together: what has to be asked again for them is asked once. */
+const PAUSE_MS = 150;
+/** Adding up what was used is work, and nobody reads it twice a second. */
+const USAGE_PAUSE_MS = 5000;
+
+/** Rows of sessions as the stream of changes had them last: newer than what a list was answered with. */
+export interface ChangedRows {
+  readonly get: (id: string) => Session | undefined;
+  readonly subscribe: (changed: () => void) => () => void;
+  readonly version: () => number;
+}
+
+interface Rows extends ChangedRows {
+  readonly put: (session: Session) => void;
+}
+
+function createRows(): Rows {
+  const rows = new Map<string, Session>();
+  const listeners = new Set<() => void>();
+  let version = 0;
+  return {
+    get: (id) => rows.get(id),
+    version: () => version,
+    subscribe(changed) {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+    put(session) {
+      rows.delete(session.id);
+      rows.set(session.id, session);
+      const [oldest] = rows.keys();
+      if (rows.size > MOST && oldest !== undefined) rows.delete(oldest);
+      version += 1;
+      listeners.forEach((listener) => listener());
+    },
+  };
+}
+
+/** One of them for each set of queries: what a login sees is not what the next one may see. */
+const rowsOf = new WeakMap<QueryClient, Rows>();
+
+function rowsIn(queries: QueryClient): Rows {
+  const known = rowsOf.get(queries) ?? createRows();
+  rowsOf.set(queries, known);
+  return known;
+}
+
+/** Paints again whenever a session changed. */
+export function useChangedRows(): { readonly rows: ChangedRows; readonly version: number } {
+  const rows = rowsIn(useQueryClient());
+  return { rows, version: useSyncExternalStore(rows.subscribe, rows.version) };
+}
+
+interface FollowOptions {
+  readonly onUnauthorized: () => void;
+  /** Whether the stream is worth a connection while nobody looks at the page. */
+  readonly isKept: () => boolean;
+}
+
+/** Keeps everything that lists sessions or awaits up to date, from one stream over all sessions of the tenant. */
+export function useFollowChanges({ onUnauthorized, isKept }: FollowOptions): void {
+  const api = useApi();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const stop = new AbortController();
+    const news = createNews(queries);
+    void follow({ api, queries, signal: stop.signal, isKept, take: news.take }).catch((error: unknown) => {
+      if (isUnauthorized(error)) onUnauthorized();
+    });
+    return () => {
+      stop.abort();
+      news.stop();
+    };
+    // oxlint-disable-next-line exhaustive-deps -- the same functions in new objects change nothing.
+  }, [api, queries]);
+}
+
+async function follow({
+  api,
+  queries,
+  signal,
+  isKept,
+  take,
+}: {
+  api: Api;
+  queries: QueryClient;
+  signal: AbortSignal;
+  isKept: () => boolean;
+  take: (change: FollowedChange) => void;
+}): Promise<void> {
+  let cursor: string | undefined;
+  while (!signal.aborted) {
+    const looked = whileLookedAt(signal, isKept);
+    const options = {
+      signal: looked.signal,
+      // Whether the server is gone is what the state of its health says.
+      onReconnect: () => void queries.invalidateQueries({ queryKey: ["health"] }),
+      ...(cursor !== undefined && { after: cursor }),
+    };
+    for await (const change of api.changes(options)) {
+      if (change.type !== "reset") ({ cursor } = change);
+      take(change);
+    }
+    if (signal.aborted) return;
+    await looked.again;
+  }
+}
+
+/** What a change means for what the page has: rows are put in place, and what only the server knows is asked again. */
+function createNews(queries: QueryClient) {
+  const timers = new Map<string, ReturnType<typeof setTimeout>>();
+  const rows = rowsIn(queries);
+
+  const ask = (...names: readonly string[]): void => {
+    for (const name of names) {
+      if (timers.has(name)) continue;
+      const again = (): void => {
+        timers.delete(name);
+        void queries.invalidateQueries({ queryKey: [name] });
+      };
+      timers.set(name, setTimeout(again, name === "usage" ? USAGE_PAUSE_MS : PAUSE_MS));
+    }
+  };
+
+  function changed(session: Session): void {
+    const before = rows.get(session.id);
+    rows.put(session);
+    queries.setQueryData(["session", session.id], session);
+    queries.setQueryData<readonly Session[]>(["sessions", "active"], (active) => active && withRow(active, session));
+    // Lists have their order from the server: it is asked again when a run begins or ends.
+    if (before?.run_id !== session.run_id || before.activity !== session.activity) ask("sessions");
+    const waits = queries.getQueryData<readonly Waiting[]>(["awaits"]) ?? [];
+    const isWaited = waits.some(({ session_id }) => session_id === session.id);
+    if (session.activity === "awaiting" || before?.activity === "awaiting" || isWaited) ask("awaits");
+    if (before && before.cost_micros !== session.cost_micros) ask("usage");
+  }
+
+  let hasOpened = false;
+  return {
+    take(change: FollowedChange): void {
+      if (change.type === "change") changed(change.session);
+      else if (change.type === "reset" || hasOpened) ask("sessions", "session", "awaits", "health");
+      if (change.type === "opened") hasOpened = true;
+    },
+    stop: () => timers.forEach((timer) => clearTimeout(timer)),
+  };
+}
+
+/** The active sessions with this one as it is now, or without it. */
+function withRow(active: readonly Session[], session: Session): readonly Session[] {
+  const others = active.filter(({ id }) => id !== session.id);
+  const isShown = session.activity !== "idle" && session.subagent_of_session_id === null;
+  if (!isShown) return others;
+  return others.length === active.length
+    ? [session, ...others]
+    : active.map((one) => (one.id === session.id ? session : one));
+}

@@ -1,0 +1,198 @@
+import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react/tab";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import type { HistoryDetails } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { OutlinePanel } from "../session/outline-panel.tsx";
+import type { PanelProps } from "../session/panel-props.ts";
+import { ToolsPanel } from "../session/tools-panel.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { bytes, grouped, money, percent, plural } from "../ui/amounts.ts";
+import { CopyButton } from "../ui/copy-button.tsx";
+import { Nothing } from "../ui/nothing.tsx";
+import { saveFile } from "../ui/save-file.ts";
+import { shortId } from "../ui/session-state.ts";
+import { fullTime } from "../ui/times.ts";
+
+export type HistoryTab = "session" | "outline" | "tools" | "files";
+
+interface HistoryInspectorProps {
+  readonly tab: HistoryTab;
+  readonly onTab: (tab: HistoryTab) => void;
+  readonly details: HistoryDetails | undefined;
+  readonly agentId: string | null;
+  readonly panel: PanelProps;
+  /** Whether the beginning of the transcript was not read yet: sums are those of what was. */
+  readonly isPartial: boolean;
+}
+
+/** What is known of a session of Claude Code beside its transcript. */
+export function HistoryInspector({ tab, onTab, details, agentId, panel, isPartial }: HistoryInspectorProps) {
+  return (
+    <aside className="insp" aria-label="Inspector">
+      <TabProvider selectedId={tab} setSelectedId={(id) => id && onTab(id as HistoryTab)}>
+        <TabList className="tabs" aria-label="Inspector">
+          <Tab id="session">Session</Tab>
+          <Tab id="outline">Outline</Tab>
+          <Tab id="tools">Tools</Tab>
+          <Tab id="files">Files</Tab>
+        </TabList>
+        <TabPanel tabId={tab} className="scroll panels">
+          {tab === "session" && details && (
+            <Facts details={details} agentId={agentId} panel={panel} isPartial={isPartial} />
+          )}
+          {tab === "outline" && <OutlinePanel {...panel} />}
+          {tab === "tools" && <ToolsPanel {...panel} />}
+          {tab === "files" && <Versions id={panel.sessionId} />}
+        </TabPanel>
+      </TabProvider>
+    </aside>
+  );
+}
+
+function Facts({
+  details,
+  agentId,
+  panel: { view, onShow },
+  isPartial,
+}: Pick<HistoryInspectorProps, "agentId" | "panel" | "isPartial"> & { readonly details: HistoryDetails }) {
+  const { totals } = view;
+  const read = totals.cache_read_input_tokens;
+  const sent = totals.input_tokens + read + totals.cache_creation_input_tokens;
+  return (
+    <>
+      <section className="sec">
+        <div className="budget">
+          <span className="fig">{money(details.cost_micros ?? view.costMicros)}</span>
+          <span className="lbl end">{plural(details.message_count, "message")}</span>
+        </div>
+        <p className="lbl">By the price table. Subscriptions are billed otherwise.</p>
+      </section>
+      <section className="sec">
+        <h3>
+          Tokens {isPartial && <span>of what is shown</span>}
+          {!isPartial && <span>{percent(read, sent)} from the cache</span>}
+        </h3>
+        <ul className="rows">
+          {(
+            [
+              ["bg-o-model", "Read from the cache", read],
+              ["bg-c-2", "Written to the cache", totals.cache_creation_input_tokens],
+              ["bg-c-1", "New input", totals.input_tokens],
+              ["bg-c-3", "Output", totals.output_tokens],
+            ] as const
+          ).map(([className, name, value]) => (
+            <li key={name}>
+              <span className={`dot ${className}`} />
+              {name}
+              <span className="end">{grouped(value)}</span>
+            </li>
+          ))}
+        </ul>
+      </section>
+      {(details.branches?.length ?? 0) > 0 && (
+        <section className="sec">
+          <h3>Branches</h3>
+          {(details.branches ?? []).map(({ at, ways }) => (
+            <ol key={at ?? "beginning"} className="branchlist">
+              {ways.map((way) => (
+                <li key={way.id} className={way.is_active ? "strong" : "faint"}>
+                  <button type="button" className="link cut" onClick={() => showMessage(view, way.id, onShow)}>
+                    {visibleLine(way.prompt ?? "An answer").slice(0, 80)}
+                  </button>
+                  {way.is_active && <span className="chip">kept</span>}
+                </li>
+              ))}
+            </ol>
+          ))}
+        </section>
+      )}
+      <section className="sec">
+        <h3>Details</h3>
+        <dl className="kv">
+          <Detail name="Project">{visibleLine(details.project_path)}</Detail>
+          {details.git_branch !== null && <Detail name="Branch">{visibleLine(details.git_branch)}</Detail>}
+          <Detail name="Claude Code">{visibleLine(details.version)}</Detail>
+          <Detail name="Begun">{fullTime(details.created_at)}</Detail>
+          <Detail name="Last active">{fullTime(details.last_activity_at)}</Detail>
+          <Detail name="File">{bytes(details.size_bytes)}</Detail>
+          {details.subagents.length > 0 && (
+            <Detail name="Subagents">
+              {details.subagents.slice(0, 20).map((agent) => (
+                <Link
+                  key={agent}
+                  className={agent === agentId ? "strong block" : "link block"}
+                  href={`/history/${details.id}?agent=${agent}`}
+                >
+                  {agent}
+                </Link>
+              ))}
+              {agentId !== null && (
+                <Link className="link block" href={`/history/${details.id}`}>
+                  Back to the session
+                </Link>
+              )}
+            </Detail>
+          )}
+          <Detail name="Session">
+            <code>{shortId(details.id)}</code>
+            <CopyButton text={details.id} label="Copy the id" />
+          </Detail>
+        </dl>
+      </section>
+    </>
+  );
+}
+
+function showMessage(view: PanelProps["view"], messageId: string, onShow: (sequence: number) => void): void {
+  const item = view.items.find((one) => one.kind === "prompt" && one.messageId === messageId);
+  if (item) onShow(item.sequence);
+}
+
+function Detail({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className="cut">{children}</dd>
+    </div>
+  );
+}
+
+/** Files that the session changed, with the copies from before. */
+function Versions({ id }: { id: string }) {
+  const api = useApi();
+  const files = useQuery({ queryKey: ["history", id, "files"], queryFn: () => api.historyFiles(id), retry: false });
+  if (files.data?.length === 0)
+    return (
+      <Nothing title="No copies of files" state="idle">
+        Claude Code keeps copies of files before it changes them. This session has none.
+      </Nothing>
+    );
+  return (
+    <ul className="rows versions">
+      {(files.data ?? []).map(({ path, versions }) => (
+        <li key={path}>
+          <code className="cut block" title={path}>
+            {visibleLine(path)}
+          </code>
+          {versions.map(({ version, is_absent, is_kept }) => (
+            <button
+              key={version}
+              type="button"
+              className="btn quiet"
+              disabled={!is_kept}
+              title={is_absent ? "The file was not there yet" : is_kept ? "Save this copy" : "The copy was deleted"}
+              onClick={() =>
+                void api
+                  .historyFile(id, path, version)
+                  .then((blob) => saveFile(`${path.split("/").at(-1) ?? "file"}.v${version}`, blob))
+              }
+            >
+              {is_absent ? "new" : `v${version}`}
+            </button>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}

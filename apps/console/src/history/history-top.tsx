@@ -1,0 +1,125 @@
+import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react/menu";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { type HistoryDetails, sentenceOf } from "../api/api.ts";
+import { useApi, useChanged } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { money } from "../ui/amounts.ts";
+import { Icon } from "../ui/icon.tsx";
+import { saveFile } from "../ui/save-file.ts";
+import { ContinueDialog } from "./continue-dialog.tsx";
+
+interface HistoryTopProps {
+  readonly id: string;
+  readonly details: HistoryDetails | undefined;
+  readonly withRewound: boolean;
+  readonly onRewound: (isShown: boolean) => void;
+  readonly onInspector: () => void;
+  readonly onProblem: (problem: string | undefined) => void;
+}
+
+const FORMATS = [
+  ["html", "Export as a page"],
+  ["markdown", "Export as Markdown"],
+  ["json", "Export as JSON"],
+] as const;
+
+/** The head of a session of Claude Code: what it is, and how to go on with it. */
+export function HistoryTop({ id, details, withRewound, onRewound, onInspector, onProblem }: HistoryTopProps) {
+  const api = useApi();
+  const changed = useChanged();
+  const [, go] = useLocation();
+  const [isAdopting, setAdopting] = useState(false);
+  const [isContinuing, setContinuing] = useState(false);
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    onProblem(undefined);
+    try {
+      await work();
+    } catch (error) {
+      onProblem(sentenceOf(error));
+    }
+  };
+  const adopt = async (): Promise<void> => {
+    setAdopting(true);
+    await attempt(async () => {
+      await api.adoptHistory(id);
+      changed();
+      go(`/sessions/${id}`);
+    });
+    setAdopting(false);
+  };
+  const branches = details?.branches?.length ?? 0;
+  return (
+    <header className="top">
+      <Link className="btn quiet icon phone-only" href="/sessions" aria-label="Back">
+        <Icon name="back" />
+      </Link>
+      <div className="crumb desk-only">
+        <Link href="/sessions">Sessions</Link>
+        <span className="sep">/</span>
+      </div>
+      <h1 className="cut">{visibleLine(details?.title ?? "Session of Claude Code")}</h1>
+      <span className="chip desk-only">Claude Code</span>
+      <span className="grow" />
+      {details?.cost_micros != null && <span className="meta desk-only num strong">{money(details.cost_micros)}</span>}
+      {branches > 0 && (
+        <button
+          type="button"
+          className="btn desk-only"
+          aria-pressed={withRewound}
+          onClick={() => onRewound(!withRewound)}
+        >
+          <Icon name="fork" small />
+          {withRewound ? "Hide rewound" : `Show rewound (${branches})`}
+        </button>
+      )}
+      <button type="button" className="btn desk-only" onClick={() => setContinuing(true)}>
+        Continue in Claude Code…
+      </button>
+      {details?.is_adopted ? (
+        <Link className="btn solid" href={`/sessions/${id}`}>
+          Open in Skein
+        </Link>
+      ) : (
+        <button type="button" className="btn solid" disabled={isAdopting} onClick={() => void adopt()}>
+          {isAdopting ? "Adopting…" : "Adopt into Skein"}
+        </button>
+      )}
+      <MenuProvider>
+        <MenuButton className="btn icon quiet" aria-label="More">
+          <Icon name="more" />
+        </MenuButton>
+        <Menu className="menu" gutter={6} unmountOnHide>
+          <MenuItem className="menu-item" onClick={() => setContinuing(true)}>
+            Continue in Claude Code…
+          </MenuItem>
+          {branches > 0 && (
+            <MenuItem className="menu-item" onClick={() => onRewound(!withRewound)}>
+              {withRewound ? "Hide what was rewound" : "Show what was rewound"}
+            </MenuItem>
+          )}
+          {FORMATS.map(([format, words]) => (
+            <MenuItem
+              key={format}
+              className="menu-item"
+              onClick={() =>
+                void attempt(async () =>
+                  saveFile(
+                    `session-${id}.${format === "markdown" ? "md" : format}`,
+                    await api.exportHistory(id, format),
+                  ),
+                )
+              }
+            >
+              {words}
+            </MenuItem>
+          ))}
+        </Menu>
+      </MenuProvider>
+      <button type="button" className="btn icon quiet insp-btn" aria-label="Inspector" onClick={onInspector}>
+        <Icon name="panel" />
+      </button>
+      {isContinuing && details && <ContinueDialog details={details} onClose={() => setContinuing(false)} />}
+    </header>
+  );
+}

@@ -1,0 +1,121 @@
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useRef, useState } from "react";
+import { Link } from "wouter";
+import { isMissing, sentenceOf } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { HistoryInspector, type HistoryTab } from "../history/history-inspector.tsx";
+import { HistoryTop } from "../history/history-top.tsx";
+import { RawLine } from "../history/raw-line.tsx";
+import { useTranscript } from "../history/use-transcript.ts";
+import type { CallsOpen } from "../session/call-view.tsx";
+import { Timeline } from "../session/timeline.tsx";
+import { Transcript, type TranscriptHandle } from "../session/transcript.tsx";
+import { useVisible } from "../session/use-visible.ts";
+import { plural } from "../ui/amounts.ts";
+import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { ProblemBar } from "../ui/problem-bar.tsx";
+import { useKeys } from "../ui/use-keys.ts";
+import { useQueryValue } from "../ui/use-query-value.ts";
+
+/** One session of Claude Code, read where it is: from its end, however long it is, and as it grows. */
+export function HistoryPage({ id }: { id: string }) {
+  const api = useApi();
+  const [agentId] = useQueryValue("agent");
+  const [at] = useQueryValue("at");
+  const [tab, setTab] = useQueryValue("tab");
+  const [raw, setRaw] = useQueryValue("line");
+  const [withRewound, setRewound] = useState(false);
+  const [isDrawer, setDrawer] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const [allOpen, setAllOpen] = useState<CallsOpen>();
+  const [visible, settleVisible] = useVisible();
+  const transcript = useRef<TranscriptHandle>(null);
+  const details = useQuery({
+    queryKey: ["history", id],
+    queryFn: () => api.historySession(id),
+    retry: false,
+    staleTime: 10_000,
+  });
+  const read = useTranscript({ id, agentId, at: at === null ? null : Number(at), withRewound });
+  const { view, version } = read;
+  const show = useCallback((sequence: number) => {
+    transcript.current?.show(sequence);
+    setDrawer(false);
+  }, []);
+  const openRaw = useCallback((sequence: number) => setRaw(String(sequence)), [setRaw]);
+  useKeys({
+    "]": () => transcript.current?.step(1),
+    "[": () => transcript.current?.step(-1),
+    o: () => setAllOpen((open) => open !== true),
+    i: () => setDrawer((open) => !open),
+    End: () => transcript.current?.follow(),
+  });
+  if (read.phase === "failed")
+    return (
+      <Nothing
+        title={isMissing(read.error) ? "There is no such session" : "This session cannot be read"}
+        state="failed"
+      >
+        <p>{isMissing(read.error) ? "Claude Code deletes sessions after 30 days." : sentenceOf(read.error)}</p>
+        <Link className="btn" href="/sessions">
+          All sessions
+        </Link>
+      </Nothing>
+    );
+  const panel = { view, version, session: undefined, sessionId: id, onShow: show, onRaw: openRaw };
+  return (
+    <>
+      <HistoryTop
+        id={id}
+        details={details.data}
+        withRewound={withRewound}
+        onRewound={setRewound}
+        onInspector={() => setDrawer(!isDrawer)}
+        onProblem={setProblem}
+      />
+      <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
+      {read.damaged > 0 && (
+        <div className="net" role="status">
+          {plural(read.damaged, "line")} of the file cannot be read, and {read.damaged === 1 ? "is" : "are"} left out.
+        </div>
+      )}
+      <Timeline view={view} version={version} isRunning={false} visible={visible} onShow={show} />
+      <div className="ses">
+        <div className="read">
+          {read.phase === "loading" ? (
+            <LoadingRows rows={8} />
+          ) : view.items.length === 0 ? (
+            <Nothing title="Nothing was said in it" state="idle">
+              The transcript has no messages.
+            </Nothing>
+          ) : (
+            <Transcript
+              key={agentId ?? ""}
+              view={view}
+              version={version}
+              sessionId={null}
+              allOpen={allOpen}
+              at={at === null ? null : Number(at)}
+              handle={transcript}
+              onFork={undefined}
+              onRaw={openRaw}
+              onVisible={settleVisible}
+              onTop={read.hasMore ? () => void read.more() : undefined}
+            />
+          )}
+        </div>
+        <div className={isDrawer ? "insp-wrap is-open" : "insp-wrap"}>
+          <HistoryInspector
+            tab={(tab ?? "session") as HistoryTab}
+            onTab={(next) => setTab(next === "session" ? null : next)}
+            details={details.data}
+            agentId={agentId}
+            panel={panel}
+            isPartial={read.hasMore}
+          />
+        </div>
+      </div>
+      {raw !== null && <RawLine id={id} agentId={agentId} offset={Number(raw)} onClose={() => setRaw(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,60 @@
+import type { HistorySession, Session } from "../api/api.ts";
+import { lengthOf, shortId, stateOf, titleOf } from "../ui/session-state.ts";
+import type { State } from "../ui/status.tsx";
+
+/** A session of any source as one row of the list. */
+export interface ListedRow {
+  readonly id: string;
+  readonly source: "skein" | "claude-code";
+  readonly href: string;
+  readonly title: string;
+  /** Null for a session that somebody else drives: nobody here knows what it does. */
+  readonly state: State | null;
+  /** Who worked: the agent's name, or the project of a session of Claude Code. */
+  readonly place: string;
+  readonly model: string;
+  /** Runs, or messages of a session of Claude Code; null if nobody counted. */
+  readonly count: number | null;
+  readonly lengthMs: number;
+  readonly costMicros: number | null;
+  /** When it was last at work. */
+  readonly at: string;
+  readonly isFork: boolean;
+  readonly tags: readonly string[];
+}
+
+export function rowOfSession(session: Session, agentName: string, now: number): ListedRow {
+  return {
+    id: session.id,
+    source: "skein",
+    href: `/sessions/${session.id}`,
+    title: titleOf(session),
+    state: stateOf(session),
+    place: agentName,
+    model: session.model,
+    count: session.total_runs,
+    lengthMs: lengthOf(session, now),
+    costMicros: session.cost_micros,
+    at: session.last_run_at ?? session.created_at,
+    isFork: session.parent_session_id !== null,
+    tags: session.tags,
+  };
+}
+
+export function rowOfHistory(session: HistorySession): ListedRow {
+  return {
+    id: session.id,
+    source: "claude-code",
+    href: `/history/${session.id}`,
+    title: session.title ?? `Session ${shortId(session.id)}`,
+    state: null,
+    place: session.project_path.split("/").slice(-2).join("/"),
+    model: "",
+    count: session.message_count,
+    lengthMs: Math.max(0, Date.parse(session.last_activity_at) - Date.parse(session.created_at)),
+    costMicros: session.cost_micros,
+    at: session.last_activity_at,
+    isFork: false,
+    tags: [],
+  };
+}

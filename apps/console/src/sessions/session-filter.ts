@@ -1,0 +1,38 @@
+import type { SessionFilter } from "../api/api.ts";
+
+/** What the address asks for. */
+export interface Asked {
+  readonly status: string | null;
+  readonly model: string | null;
+  readonly tag: string | null;
+  readonly agent: string | null;
+  readonly subagents: string | null;
+  readonly sort: string | null;
+  readonly source: string | null;
+}
+
+/** The filter of the server for what the address asks. */
+export function filterOf({ status, model, tag, agent, subagents }: Asked, title: string): SessionFilter {
+  return {
+    ...STATES[status ?? ""],
+    ...(model !== null && { model }),
+    ...(tag !== null && { tag }),
+    ...(agent !== null && { agentId: agent }),
+    ...(title !== "" && { title }),
+    ...(subagents !== "1" && { isTopLevel: true }),
+  };
+}
+
+/** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
+export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
+  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
+}
+
+const STATES: Readonly<Record<string, SessionFilter>> = {
+  waiting: { activity: "awaiting" },
+  running: { activity: "running" },
+  done: { activity: "idle", outcome: "completed" },
+  failed: { activity: "idle", outcome: "failed" },
+  cancelled: { activity: "idle", outcome: "cancelled" },
+  idle: { status: "pending" },
+};

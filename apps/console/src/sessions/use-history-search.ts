@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { HistoryMatch } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { shortId } from "../ui/session-state.ts";
+import type { ListedRow } from "./listed-row.ts";
+
+/** Shorter words are in nearly every session. */
+const SHORTEST = 2;
+
+/** Sessions of Claude Code in which the words stand, each once, with the best place in it. */
+export function useHistorySearch(search: string): {
+  readonly rows: readonly ListedRow[];
+  readonly excerpts: ReadonlyMap<string, string>;
+  readonly isSearching: boolean;
+} {
+  const api = useApi();
+  const isAsked = search.length >= SHORTEST;
+  const found = useQuery({
+    queryKey: ["history", "search", search],
+    queryFn: ({ signal }) => api.searchHistory(search, signal),
+    enabled: isAsked,
+    retry: false,
+    staleTime: 30_000,
+    placeholderData: (before) => (isAsked ? before : undefined),
+  });
+  return useMemo(() => {
+    const best = new Map<string, HistoryMatch>();
+    for (const match of (isAsked && found.data?.data) || [])
+      if (!best.has(match.session_id)) best.set(match.session_id, match);
+    return {
+      rows: [...best.values()].map(rowOfMatch),
+      excerpts: new Map([...best].map(([id, { match, context }]) => [id, context.join(" ") || match])),
+      isSearching: isAsked && found.isFetching,
+    };
+  }, [found.data, found.isFetching, isAsked]);
+}
+
+function rowOfMatch(match: HistoryMatch): ListedRow {
+  const place = match.agent_id === null ? `at=${match.offset}` : `agent=${match.agent_id}&at=${match.offset}`;
+  return {
+    id: match.session_id,
+    source: "claude-code",
+    href: `/history/${match.session_id}?${place}`,
+    title: match.title ?? `Session ${shortId(match.session_id)}`,
+    state: null,
+    place: match.project_path.split("/").slice(-2).join("/"),
+    model: "",
+    count: null,
+    lengthMs: 0,
+    costMicros: null,
+    at: match.created_at,
+    isFork: false,
+    tags: [],
+  };
+}

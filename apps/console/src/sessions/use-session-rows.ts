@@ -1,0 +1,133 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { HistorySession, Session } from "../api/api.ts";
+import { useChangedRows } from "../api/changes.ts";
+import { useApi, useMe } from "../api/context.tsx";
+import { type ListedRow, rowOfHistory, rowOfSession } from "./listed-row.ts";
+import { mergedPages } from "./merged-pages.ts";
+import { type Asked, filterOf, isOnlySkein } from "./session-filter.ts";
+import { useExcerpts } from "./use-excerpts.ts";
+import { useHistorySearch } from "./use-history-search.ts";
+import { type Pages, usePages } from "./use-pages.ts";
+
+/** The rows of the list of sessions: those whose titles fit, then those in which the words were said. */
+export interface SessionRows {
+  readonly total: number | undefined;
+  readonly rowAt: (index: number) => ListedRow | undefined;
+  readonly want: (index: number) => void;
+  /** What was said in a session, around the searched words. */
+  readonly excerptOf: (id: string) => string;
+  /** How many rows fit by their title; the rest by what was said. */
+  readonly titled: number;
+  /** Whether this server shows sessions of Claude Code, and whether some are among these rows. */
+  readonly hasHistory: boolean;
+  readonly hasSources: boolean;
+  readonly isSearching: boolean;
+  readonly error: unknown;
+}
+
+interface RowsOptions {
+  readonly asked: Asked;
+  readonly search: string;
+  readonly names: ReadonlyMap<string, string>;
+}
+
+export function useSessionRows({ asked, search, names }: RowsOptions): SessionRows {
+  const { rows } = useChangedRows();
+  const me = useMe();
+  const hasHistory = me.data?.server.history.available ?? false;
+  const withHistory = hasHistory && !isOnlySkein(asked);
+  const words = search.trim();
+  const isSkeinWanted = asked.source !== "claude-code";
+  const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted, isAlone: !withHistory });
+  const history = useHistoryPages(words, withHistory);
+  const said = useSaid(asked, isSkeinWanted ? words : "");
+  const found = useHistorySearch(withHistory ? words : "");
+  const titled = mergedPages<Session, HistorySession>(
+    { pages: skein, timeOf: (session) => session.last_run_at ?? session.created_at },
+    { pages: history, timeOf: (session) => session.last_activity_at },
+  );
+  const shown = (session: Session): ListedRow => {
+    const latest = rows.get(session.id) ?? session;
+    return rowOfSession(latest, names.get(latest.agent_id) ?? "", Date.now());
+  };
+  const count = titled.total ?? 0;
+  const more: readonly ListedRow[] = [
+    ...said.sessions.map(shown),
+    ...found.rows.filter(({ title }) => !title.toLowerCase().includes(words.toLowerCase())),
+  ];
+  return {
+    total: titled.total === undefined ? undefined : count + more.length,
+    titled: count,
+    rowAt(index) {
+      if (index >= count) return more[index - count];
+      const row = titled.rowAt(index);
+      if (!row) return undefined;
+      return row.from === "one" ? shown(row.item) : rowOfHistory(row.item);
+    },
+    want: titled.want,
+    excerptOf: (id) => said.excerpts.get(id) ?? found.excerpts.get(id) ?? "",
+    hasHistory,
+    hasSources: withHistory && (history.total ?? 0) > 0 && isSkeinWanted,
+    isSearching: said.isSearching || found.isSearching,
+    error: skein.error ?? history.error,
+  };
+}
+
+function useSkeinPages(
+  asked: Asked,
+  { title, isWanted, isAlone }: { title: string; isWanted: boolean; isAlone: boolean },
+): Pages<Session> {
+  const api = useApi();
+  const filter = filterOf(asked, title);
+  const sort = asked.sort === "begun" ? "created" : "last_run";
+  return usePages<Session>({
+    queryKey: ["sessions", "page", filter, sort],
+    isWanted,
+    // Beside another list all pages from the top are needed, to know the order.
+    most: isAlone ? 60 : Infinity,
+    async ask(offset, signal) {
+      const { data, total = 0 } = await api.sessions({ ...filter, sort, offset, isCounted: true }, signal);
+      return { data, total };
+    },
+  });
+}
+
+function useHistoryPages(title: string, isWanted: boolean): Pages<HistorySession> {
+  const api = useApi();
+  return usePages<HistorySession>({
+    queryKey: ["history", "page", title],
+    isWanted,
+    ask: (offset, signal) => api.historySessions({ offset, ...(title !== "" && { title }) }, signal),
+  });
+}
+
+/** Sessions in which something was said that has the words, and are not found by their titles. */
+function useSaid(asked: Asked, search: string) {
+  const api = useApi();
+  const { excerpts, isSearching } = useExcerpts(search);
+  const ids = [...excerpts.keys()].slice(0, 100);
+  const found = useQuery({
+    queryKey: ["sessions", "ids", ids.join()],
+    queryFn: () => api.sessionsOf(ids),
+    enabled: ids.length > 0,
+    placeholderData: (before) => before,
+  });
+  const sessions = useMemo(() => {
+    const words = search.toLowerCase();
+    const order = new Map(ids.map((id, at) => [id, at]));
+    return (ids.length === 0 ? [] : (found.data ?? []))
+      .filter((one) => order.has(one.id) && !(one.title ?? "").toLowerCase().includes(words) && fits(one, asked))
+      .toSorted((one, other) => (order.get(one.id) ?? 0) - (order.get(other.id) ?? 0));
+    // oxlint-disable-next-line exhaustive-deps -- the ids are what the excerpts have.
+  }, [found.data, excerpts, search, asked.agent, asked.model, asked.tag]);
+  return { sessions, excerpts, isSearching };
+}
+
+function fits(session: Session, { agent, model, tag }: Asked): boolean {
+  return (
+    (agent === null || session.agent_id === agent) &&
+    (model === null || session.model === model) &&
+    (tag === null || session.tags.includes(tag))
+  );
+}

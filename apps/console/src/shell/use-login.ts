@@ -1,0 +1,56 @@
+import { type Client, SkeinError } from "@skein/client";
+import { useCallback, useEffect, useState } from "react";
+import { isUnauthorized, sentenceOf } from "../api/api.ts";
+import { logIn, logOut } from "../api/login.ts";
+
+export interface Login {
+  /** Undefined while the key of the link is being sent. */
+  readonly isIn: boolean | undefined;
+  /** Why nobody is logged in, as a sentence. */
+  readonly problem: string | undefined;
+  readonly enter: (key: string) => void;
+  readonly leave: () => void;
+  /** The server did not take the cookie. */
+  readonly refused: () => void;
+}
+
+/** Whether this browser is logged in. Without a key in the link its cookie is tried: the first answer says whether it counts. */
+export function useLogin(client: Client, linkKey: string | undefined): Login {
+  const [isIn, setIn] = useState(linkKey === undefined ? true : undefined);
+  const [problem, setProblem] = useState<string>();
+  const enter = useCallback(
+    (key: string): void => {
+      setProblem(undefined);
+      logIn(client, key).then(
+        () => setIn(true),
+        (error: unknown) => {
+          setProblem(refusal(error));
+          setIn(false);
+        },
+      );
+    },
+    [client],
+  );
+  useEffect(() => {
+    if (linkKey !== undefined) enter(linkKey);
+  }, [linkKey, enter]);
+  const leave = useCallback((): void => {
+    void logOut(client);
+    setProblem(undefined);
+    setIn(false);
+  }, [client]);
+  const refused = useCallback((): void => {
+    setIn((was) => {
+      if (was === true) setProblem("You are not logged in: the login is over after 12 hours, or its key was revoked.");
+      return false;
+    });
+  }, []);
+  return { isIn, problem, enter, leave, refused };
+}
+
+function refusal(error: unknown): string {
+  if (isUnauthorized(error)) return "The server does not know this key. It may have been revoked.";
+  // A server of an older version has no logins.
+  if (error instanceof SkeinError && error.status === 404) return "This server has no logins. Update it.";
+  return sentenceOf(error);
+}

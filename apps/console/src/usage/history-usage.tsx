@@ -1,0 +1,214 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { type HistoryUsageRow, sentenceOf } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { type Bar, StackedBars } from "../charts/stacked-bars.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
+import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { clock, shortDay } from "../ui/times.ts";
+
+const DAY_MS = 86_400_000;
+const BLOCKS = 10;
+
+/** What Claude Code's own sessions used, by day, model, project, tool and block of five hours. */
+export function HistoryUsage({ from, days }: { from: Date; days: number }) {
+  const api = useApi();
+  const range = { from: from.toISOString(), to: new Date(from.getTime() + days * DAY_MS).toISOString() };
+  const by = (group_by: "day" | "model" | "project" | "session" | "block" | "tool") => ({
+    queryKey: ["history", "usage", group_by, range.from, days],
+    queryFn: () => api.historyUsage({ group_by, ...range }),
+    retry: false,
+  });
+  const byDay = useQuery(by("day"));
+  const models = useQuery(by("model"));
+  const projects = useQuery(by("project"));
+  const sessions = useQuery(by("session"));
+  const blocks = useQuery(by("block"));
+  const tools = useQuery(by("tool"));
+  const titles = useQuery({
+    queryKey: ["history", "titles"],
+    queryFn: async () => new Map((await api.historySessions({ offset: 0 })).data.map(({ id, title }) => [id, title])),
+    staleTime: 60_000,
+  });
+  if (byDay.isLoading || models.isLoading) return <LoadingRows rows={8} />;
+  if (byDay.isError)
+    return (
+      <Nothing title="Usage of Claude Code cannot be shown" state="failed">
+        {sentenceOf(byDay.error)}
+      </Nothing>
+    );
+  const rows = models.data ?? [];
+  const sent = sum(rows, (row) => row.input_tokens + row.cache_creation_input_tokens + row.cache_read_input_tokens);
+  return (
+    <div className="use">
+      <div className="figs">
+        <Figure name="Cost by the price table" value={money(sum(rows, (row) => row.cost_micros))} />
+        <Figure name="Tokens" value={short(sent + sum(rows, (row) => row.output_tokens))} />
+        <Figure
+          name="Read from the cache"
+          value={percent(
+            sum(rows, (row) => row.cache_read_input_tokens),
+            sent,
+          )}
+        />
+        <Figure name="Sessions" value={grouped(sessions.data?.length ?? 0)} />
+      </div>
+      <StackedBars
+        bars={barsOf(byDay.data ?? [], from, days)}
+        series={["All models"]}
+        format={money}
+        label={`Cost per day of Claude Code's sessions, ${days} days`}
+      />
+      <p className="lbl">
+        Estimated: prices of the table for each call in the transcripts. A subscription is billed otherwise.
+      </p>
+      <div className="two">
+        <Table title="Models" rows={rows} name={(row) => shortModel(visibleLine(row.key))} />
+        <Table title="Projects" rows={projects.data ?? []} name={(row) => visibleLine(row.key)} />
+        <Table title="Blocks of five hours" rows={latestBlocks(blocks.data ?? [])} name={blockName} />
+        <Table
+          title="Sessions"
+          rows={(sessions.data ?? []).toSorted(byCost).slice(0, BLOCKS)}
+          name={(row) => (
+            <Link className="link" href={`/history/${row.key}`}>
+              {visibleLine(titles.data?.get(row.key) ?? row.key.slice(0, 8))}
+            </Link>
+          )}
+        />
+        <ToolTable rows={tools.data ?? []} />
+      </div>
+    </div>
+  );
+}
+
+function latestBlocks(blocks: readonly HistoryUsageRow[]): readonly HistoryUsageRow[] {
+  return blocks
+    .filter(({ is_gap }) => is_gap !== true)
+    .slice(-BLOCKS)
+    .toReversed();
+}
+
+function blockName({ key, ends_at }: HistoryUsageRow): string {
+  return `${shortDay(key)}, ${clock(key)} to ${clock(ends_at ?? key)}`;
+}
+
+function barsOf(rows: readonly HistoryUsageRow[], from: Date, days: number): readonly Bar[] {
+  const found = new Map(rows.map((row) => [row.key, row.cost_micros]));
+  const every = Math.ceil(days / 6);
+  return Array.from({ length: days }, (_, at) => {
+    const date = new Date(from.getTime() + at * DAY_MS);
+    const day = date.toISOString().slice(0, 10);
+    const isToday = at === days - 1;
+    return {
+      key: day,
+      label: shortDay(date),
+      tick: isToday ? "Today" : (days - 1 - at) % every === 0 ? shortDay(date) : "",
+      values: [found.get(day) ?? 0],
+      isUnfinished: isToday,
+    };
+  });
+}
+
+function byCost(one: HistoryUsageRow, other: HistoryUsageRow): number {
+  return other.cost_micros - one.cost_micros;
+}
+
+interface TableProps {
+  readonly title: string;
+  readonly rows: readonly HistoryUsageRow[];
+  readonly name: (row: HistoryUsageRow) => ReactNode;
+}
+
+function Table({ title, rows, name }: TableProps) {
+  return (
+    <section>
+      <div className="h">
+        <h2>{title}</h2>
+      </div>
+      <div className="card">
+        <table className="tbl">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col" className="r w-num">
+                Calls
+              </th>
+              <th scope="col" className="r w-num">
+                Tokens
+              </th>
+              <th scope="col" className="r w-num">
+                Cost
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, BLOCKS).map((row) => (
+              <tr key={row.key}>
+                <td className="t cut">{name(row)}</td>
+                <td className="r">{grouped(row.calls)}</td>
+                <td className="r">
+                  {short(
+                    row.input_tokens +
+                      row.output_tokens +
+                      row.cache_creation_input_tokens +
+                      row.cache_read_input_tokens,
+                  )}
+                </td>
+                <td className="r">{money(row.cost_micros)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function ToolTable({ rows }: { rows: readonly HistoryUsageRow[] }) {
+  return (
+    <section>
+      <div className="h">
+        <h2>Tools</h2>
+      </div>
+      <div className="card">
+        <table className="tbl">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col" className="r w-num">
+                Calls
+              </th>
+              <th scope="col" className="r w-num">
+                Failed
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, 15).map((row) => (
+              <tr key={row.key}>
+                <td className="t cut">{visibleLine(row.key)}</td>
+                <td className="r">{grouped(row.calls)}</td>
+                <td className="r">{percent(row.failed ?? 0, row.calls)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <div className="lbl">{name}</div>
+      <div className="fig">{value}</div>
+    </div>
+  );
+}
+
+function sum(rows: readonly HistoryUsageRow[], of: (row: HistoryUsageRow) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0);
+}

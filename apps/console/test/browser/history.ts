@@ -1,0 +1,104 @@
+import { appendFileSync, mkdirSync, openSync, closeSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
+import { PAYLOADS } from "./payloads.ts";
+import type { World } from "./world.ts";
+
+const LARGE = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a01";
+
+/** Claude Code's own sessions beside those of Skein. */
+export function describeHistory(shared: { readonly world: World }): void {
+  describe("sessions of Claude Code", () => {
+    test("stand in the list, are found by what was said in them, and are adopted with one click", async () => {
+      const { world } = shared;
+      writeClaudeSessions(world.claudeFolder);
+      const page = await world.open("/sessions?source=claude-code");
+      await page.getByRole("link", { name: "Rotate the backup keys without a gap" }).waitFor();
+      await page.getByRole("searchbox").fill("retention period");
+      await page.getByText("Found in what was said").waitFor();
+      await page.getByRole("link", { name: "Rotate the backup keys without a gap" }).click();
+      await page.waitForURL(/history.*at=/);
+      await page.locator(".md", { hasText: "Test a restore" }).waitFor();
+      await page.getByRole("button", { name: "Continue in Claude Code…" }).click();
+      await page.getByRole("dialog").getByText("cd /home/ada/infra && claude --resume 3f6d2c1e").waitFor();
+      await page.getByRole("button", { name: "Close", exact: true }).click();
+      await page.getByRole("button", { name: "Adopt into Skein" }).click();
+      await page.waitForURL(/sessions\/3f6d2c1e/);
+      await page.locator(".md", { hasText: "Test a restore" }).waitFor();
+      await page.goto(`${world.url}/usage?source=claude-code`);
+      await page.getByRole("heading", { name: "Blocks of five hours" }).waitFor();
+      await page.getByRole("cell", { name: "/home/ada/infra" }).waitFor();
+      await page.close();
+    });
+
+    test("one of 30 MB with a line of 20 MB shows its end, reads back as it is scrolled, and grows with its file", async () => {
+      const { world } = shared;
+      const file = writeLarge(world.claudeFolder);
+      const page = await world.open("/sessions");
+      const started = performance.now();
+      await page.goto(`${world.url}/history/${LARGE}`);
+      await page.getByText("The very last answer.").waitFor();
+      // The bench measures it alone; beside other tests it only must not hang.
+      expect(performance.now() - started).toBeLessThan(15_000);
+      const toTop = async (): Promise<number> => {
+        await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
+        return page.getByText("Prompt 0 of many").count();
+      };
+      await expect.poll(toTop, { timeout: 25_000 }).toBe(1);
+      await page.goto(`${world.url}/history/${LARGE}`);
+      await page.getByText("The very last answer.").waitFor();
+      appendFileSync(file, line(9000, "user", "And one more thing"));
+      await page.getByText("And one more thing").waitFor({ timeout: 15_000 });
+      expect(await page.evaluate("window.pwned")).toBeUndefined();
+      await page.close();
+    }, 60_000);
+  });
+}
+
+/** A transcript of 30 MB: a thousand turns, one line of 20 MB, lines that are not JSON, and hostile texts. */
+function writeLarge(folder: string): string {
+  const project = join(folder, "projects", "-work-large");
+  mkdirSync(project, { recursive: true });
+  const path = join(project, `${LARGE}.jsonl`);
+  const file = openSync(path, "w");
+  for (let turn = 0; turn < 1000; turn++) {
+    writeSync(file, line(turn * 2 + 1, "user", `Prompt ${turn} of many`));
+    const text =
+      turn === 999 ? "The very last answer." : `${PAYLOADS[turn % PAYLOADS.length]} ${"words ".repeat(1700)}`;
+    writeSync(file, line(turn * 2 + 2, "assistant", text));
+    if (turn === 850) writeSync(file, line(7001, "user", "z".repeat(20_000_000)));
+    if (turn === 900) writeSync(file, "{ this is not JSON\n");
+  }
+  closeSync(file);
+  return path;
+}
+
+function line(number: number, type: "user" | "assistant", text: string): string {
+  const message =
+    type === "user"
+      ? { role: "user", content: text }
+      : {
+          id: `msg_${number}`,
+          type: "message",
+          role: "assistant",
+          model: "claude-sonnet-5-5",
+          content: [{ type: "text", text }],
+          stop_reason: "end_turn",
+          stop_sequence: null,
+          usage: { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+        };
+  return `${JSON.stringify({
+    parentUuid: null,
+    isSidechain: false,
+    userType: "external",
+    cwd: "/work/large",
+    sessionId: LARGE,
+    version: "2.0.0",
+    gitBranch: "main",
+    type,
+    message,
+    uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
+    timestamp: new Date(Date.UTC(2026, 10, 1) + number * 1000).toISOString(),
+  })}\n`;
+}

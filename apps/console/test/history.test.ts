@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import type { HistoryMessage } from "../src/api/api.ts";
+import { continueCommand } from "../src/history/continue-command.ts";
+import { viewOfMessages } from "../src/history/history-view.ts";
+import { mergedPages } from "../src/sessions/merged-pages.ts";
+import type { Pages } from "../src/sessions/use-pages.ts";
+
+function message(offset: number, more: Partial<HistoryMessage>): HistoryMessage {
+  return {
+    id: `m${offset}`,
+    parent_id: null,
+    message_id: null,
+    type: more.role ?? "system",
+    subtype: null,
+    role: null,
+    prompt: null,
+    content: [],
+    is_cut: false,
+    created_at: new Date(Date.UTC(2026, 10, 1) + offset).toISOString(),
+    model: null,
+    stop_reason: null,
+    usage: null,
+    is_sidechain: false,
+    is_rewound: false,
+    is_compacted: false,
+    agent_id: null,
+    offset,
+    bytes: 10,
+    ...more,
+  };
+}
+
+const prompt = (offset: number, text: string, more: Partial<HistoryMessage> = {}): HistoryMessage =>
+  message(offset, { role: "user", prompt: text, content: [{ type: "text", text }], ...more });
+
+describe("messages of a transcript as a view", () => {
+  const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  const answer = (offset: number, content: HistoryMessage["content"]): HistoryMessage =>
+    message(offset, { role: "assistant", message_id: "msg_1", model: "claude-sonnet-5-5", content, usage });
+  const call = {
+    type: "tool_use",
+    id: "t1",
+    name: "Edit",
+    input: { file_path: "a", old_string: "x", new_string: "y" },
+  };
+
+  test("an answer whose lines stand on two pages is one step and is paid once", () => {
+    const view = viewOfMessages(
+      [prompt(1, "Hi"), answer(2, [{ type: "text", text: "One" }]), answer(3, [call])],
+      false,
+    );
+    expect(view.items.map(({ kind }) => kind)).toEqual(["prompt", "step"]);
+    expect(view.steps[0]?.content).toHaveLength(2);
+    expect(view.totals.input_tokens).toBe(10);
+  });
+
+  test("a result completes its call and counts the changed file", () => {
+    const result = { type: "tool_result", tool_use_id: "t1", content: "done" };
+    const view = viewOfMessages([answer(2, [call]), message(3, { role: "user", content: [result] })], false);
+    expect(view.calls.get("t1")).toMatchObject({ state: "done", result: "done", endedSequence: 3 });
+    expect([...view.files.keys()]).toEqual(["a"]);
+    expect(view.items).toHaveLength(1);
+  });
+
+  test("rewound messages are one line until they are asked for, and notes of Claude Code are folded", () => {
+    const messages = [
+      prompt(1, "First", { is_rewound: true }),
+      prompt(2, "Second", { is_rewound: true }),
+      prompt(3, "Third"),
+      message(4, { role: "user", content: [{ type: "text", text: "<system-reminder>" }] }),
+      message(5, { type: "system", subtype: "compact_boundary" }),
+      message(6, { type: "a-type-of-a-newer-version" }),
+    ];
+    const texts = (withRewound: boolean) =>
+      viewOfMessages(messages, withRewound).items.map((item) => (item.kind === "mark" ? item.text : item.kind));
+    expect(texts(false)).toEqual([
+      "2 messages were rewound here",
+      "prompt",
+      "Claude Code added a note",
+      "Compacted: the model no longer saw what is above",
+    ]);
+    expect(texts(true).filter((one) => one === "prompt")).toHaveLength(3);
+  });
+});
+
+test.each([
+  ["/home/ada/shop", "cd /home/ada/shop && claude --resume x"],
+  ["/home/ada/my shop", "cd -- '/home/ada/my shop' && claude --resume x"],
+  ["/tmp/'; rm -rf ~; '", String.raw`cd -- '/tmp/'\''; rm -rf ~; '\''' && claude --resume x`],
+  ["-rf", "cd -- '-rf' && claude --resume x"],
+  ["", "claude --resume x"],
+])("the command that continues a session in %s is safe to paste", (directory, expected) => {
+  expect(continueCommand({ directory, command: "claude --resume x" })).toBe(expected);
+});
+
+describe("two lists as one", () => {
+  const pages = (times: readonly number[], loaded = times.length): Pages<number> & { readonly wanted: number[] } => {
+    const wanted: number[] = [];
+    return {
+      total: times.length,
+      rowAt: (index) => (index < loaded ? times[index] : undefined),
+      want: (index) => void wanted.push(index),
+      isLoading: false,
+      error: null,
+      version: 0,
+      wanted,
+    };
+  };
+  const source = (list: Pages<number>) => ({ pages: list, timeOf: (time: number) => String(time).padStart(4, "0") });
+
+  test("rows come by time, as far as both lists are there", () => {
+    const [one, other] = [pages([9, 5, 1], 2), pages([8, 7, 6])];
+    const merged = mergedPages(source(one), source(other));
+    expect(merged.total).toBe(6);
+    expect(Array.from({ length: 6 }, (_, at) => merged.rowAt(at)?.item)).toEqual([9, 8, 7, 6, 5, undefined]);
+    merged.want(5);
+    expect([one.wanted, other.wanted]).toEqual([[2], []]);
+  });
+
+  test("a list that is alone is asked for the row that somebody looks at", () => {
+    const one = pages([3, 2, 1], 1);
+    mergedPages(source(one), source(pages([]))).want(2);
+    expect(one.wanted).toEqual([2]);
+  });
+});

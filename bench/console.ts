@@ -1,0 +1,93 @@
+/**
+ * `npm run bench -- console`: how fast the console is in Chromium, on a real server with a store of its own. What depends on the
+ * machine is compared with something bare in the same run.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openBrowser } from "../apps/console/dev/browser.ts";
+import { startPlatform } from "../apps/console/dev/platform.ts";
+import { startScriptedModel } from "../apps/console/dev/scripted-model.ts";
+import { makeManySessions } from "./console/many-sessions.ts";
+import {
+  firstPage,
+  historySearch,
+  listOfSessions,
+  longSession,
+  memoryOfServer,
+  streaming,
+} from "./console/measures.ts";
+import { table } from "./table.ts";
+import type { Bench, Line } from "./console/bench-world.ts";
+import { createClient } from "@skein/client";
+import { writeCorpus } from "@skein/history/testing";
+
+export const summary =
+  "the console in Chromium: first page, long sessions, streaming, search on 400 MB, a list of 100,000";
+
+const HELP = `npm run bench -- console [options]
+
+Needs Chromium (apt-get install chromium) and a built console (npm install). Ends with 1 if a goal was missed.
+
+  --quick        10,000 sessions and a corpus of 40 MB
+  --only=NAMES   some of: first, long, stream, search, list, memory
+`;
+
+/** Answers whether every goal was met. */
+export async function run(args: readonly string[]): Promise<boolean> {
+  if (args.includes("--help")) {
+    console.log(HELP);
+    return true;
+  }
+  const isQuick = args.includes("--quick");
+  const only = args
+    .find((arg) => arg.startsWith("--only="))
+    ?.slice("--only=".length)
+    .split(",");
+  const wanted = (name: string): boolean => only === undefined || only.includes(name);
+  const data = mkdtempSync(join(tmpdir(), "skein-bench-console-"));
+  const model = await startScriptedModel();
+  try {
+    if (wanted("search"))
+      writeCorpus({ folder: join(data, ".claude"), files: isQuick ? 40 : 400, bytes: (isQuick ? 40 : 400) * 1e6 });
+    if (wanted("list")) await makeManySessions(data, isQuick ? 10_000 : 100_000);
+    const config = join(import.meta.dirname, "../apps/console/dev/skein.config.ts");
+    const platform = await startPlatform({ data, modelUrl: model.url, config });
+    const browser = await openBrowser({ width: 1440, height: 900 });
+    const bench: Bench = {
+      platform,
+      model,
+      context: browser.context,
+      newContext: browser.newContext,
+      client: createClient({ url: platform.url, apiKey: platform.key }),
+      serverMemory: () => residentBytes(platform.pid),
+    };
+    const lines: Line[] = [];
+    try {
+      if (wanted("first")) lines.push(...(await firstPage(bench)));
+      if (wanted("list")) lines.push(...(await listOfSessions(bench)));
+      if (wanted("search")) lines.push(...(await historySearch(bench)));
+      if (wanted("long")) lines.push(...(await longSession(bench)));
+      if (wanted("stream")) lines.push(...(await streaming(bench)));
+      if (wanted("memory")) lines.push(...(await memoryOfServer(bench)));
+    } finally {
+      await browser.close();
+      await platform.stop();
+    }
+    console.log(
+      table(
+        ["what", "measured", "goal", ""],
+        lines.map(({ name, measured, goal, isMet }) => [name, measured, goal, isMet ? "ok" : "MISSED"]),
+      ),
+    );
+    return lines.every(({ isMet }) => isMet);
+  } finally {
+    await model.close();
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+function residentBytes(pid: number): number {
+  const [, kilobytes = "0"] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) * 1024;
+}

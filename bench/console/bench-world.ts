@@ -1,0 +1,58 @@
+import type { Client } from "@skein/client";
+import type { OpenBrowser } from "../../apps/console/dev/browser.ts";
+import type { Platform } from "../../apps/console/dev/platform.ts";
+import type { ScriptedModel } from "../../apps/console/dev/scripted-model.ts";
+
+export type BrowserContext = OpenBrowser["context"];
+export type Page = Awaited<ReturnType<BrowserContext["newPage"]>>;
+
+/** One measured line with its goal. */
+export interface Line {
+  readonly name: string;
+  readonly measured: string;
+  readonly goal: string;
+  readonly isMet: boolean;
+}
+
+export interface Bench {
+  readonly platform: Platform;
+  readonly model: ScriptedModel;
+  readonly context: BrowserContext;
+  readonly client: Client;
+  /** A browser profile of its own, with connections of its own. */
+  readonly newContext: () => Promise<BrowserContext>;
+  /** Bytes that the server's process has in memory. */
+  readonly serverMemory: () => number;
+}
+
+export function line(name: string, value: number, { most, unit }: { most: number; unit: string }): Line {
+  const shown = (number: number): string => `${Math.round(number * 10) / 10} ${unit}`;
+  return { name, measured: shown(value), goal: `≤ ${shown(most)}`, isMet: value <= most };
+}
+
+/** A page that is logged in. */
+export async function openPage({ context, platform }: Bench, path = "/"): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${platform.url}${path}#key=${platform.key}`);
+  await page.locator(".app").waitFor();
+  return page;
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** A session with an agent of the console's configuration, after its first prompt. */
+export async function begin(
+  bench: Bench,
+  prompt: string,
+  steps: Parameters<ScriptedModel["plays"]>[1],
+): Promise<string> {
+  bench.model.plays(prompt, steps);
+  const { data } = await bench.client.listAgents({ query: { limit: 200 } });
+  const agent = data.find(({ name }) => name === "Helper");
+  if (!agent) throw new Error("The configuration of the console has no agent Helper.");
+  const { id } = await bench.client.createSession({ body: { agent_id: agent.id, title: prompt } });
+  await bench.client.postMessage({ params: { session_id: id }, body: { role: "user", content: { text: prompt } } });
+  return id;
+}

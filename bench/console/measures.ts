@@ -1,0 +1,194 @@
+import { gzipSync } from "node:zlib";
+import { type Bench, type BrowserContext, type Line, type Page, begin, line, median, openPage } from "./bench-world.ts";
+import { importLongSession } from "../../apps/console/dev/long-session.ts";
+
+/** From the address to a page whose buttons work, and how much script it takes. */
+export async function firstPage(bench: Bench): Promise<readonly Line[]> {
+  await (await openPage(bench)).close();
+  const times: number[] = [];
+  const scripts = new Set<string>();
+  for (let turn = 0; turn < 5; turn++) {
+    const page = await bench.context.newPage();
+    page.on("response", (response) => response.url().endsWith(".js") && scripts.add(response.url()));
+    const started = performance.now();
+    await page.goto(`${bench.platform.url}/`, { waitUntil: "commit" });
+    await page.getByRole("button", { name: /New session/ }).click();
+    times.push(performance.now() - started);
+    if (turn === 0) await page.waitForLoadState("networkidle").catch(() => undefined);
+    await page.close();
+  }
+  const sizes = await Promise.all([...scripts].map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
+  return [
+    line("first page interactive", median(times), { most: 1000, unit: "ms" }),
+    line("script of the first page, gzipped", sizes.reduce((sum, size) => sum + size, 0) / 1000, {
+      most: 250,
+      unit: "kB",
+    }),
+  ];
+}
+
+/** The list of all sessions, and a jump into its middle. */
+export async function listOfSessions(bench: Bench): Promise<readonly Line[]> {
+  const page = await openPage(bench, "/settings");
+  const shown: number[] = [];
+  const jumped: number[] = [];
+  for (let turn = 0; turn < 5; turn++) {
+    await page.goto(`${bench.platform.url}/settings`);
+    await page.locator("h1", { hasText: "Settings" }).waitFor();
+    const list = page.locator('[aria-label="Sessions"] a').first();
+    shown.push(await timeInPage(page, `document.querySelector('.nav a[href="/sessions"]').click()`, ".srow a.strong"));
+    await list.waitFor();
+    jumped.push(
+      await timeInPage(
+        page,
+        `(() => { const one = document.querySelector('.slist .scroll'); one.scrollTop = one.scrollHeight / 2; })()`,
+        ".srow a.strong",
+      ),
+    );
+  }
+  const total = await page.locator('[aria-label="Sessions"]').getAttribute("aria-rowcount");
+  await page.close();
+  return [
+    line(`list of ${Number(total).toLocaleString("en")} sessions`, median(shown), { most: 300, unit: "ms" }),
+    line("a jump to the middle of it", median(jumped), { most: 300, unit: "ms" }),
+  ];
+}
+
+/** From a key press to the rows that Claude Code's transcripts give. */
+export async function historySearch(bench: Bench): Promise<readonly Line[]> {
+  const page = await openPage(bench, "/sessions?source=claude-code");
+  await page.locator(".srow a.strong").first().waitFor({ timeout: 120_000 });
+  const field = page.getByRole("searchbox");
+  // The first search makes the index; how long that takes, the bench of the history says.
+  await field.fill("connection pool");
+  await page.locator("footer", { hasText: "Searching" }).waitFor({ state: "detached", timeout: 300_000 });
+  const times: number[] = [];
+  for (const words of ["timeout retry", "parser error", "cache header", "schema migration", "deadlock order"]) {
+    await field.fill(words.slice(0, -1));
+    await page.locator("footer", { hasText: "Searching" }).waitFor({ state: "detached", timeout: 60_000 });
+    await page.waitForTimeout(300);
+    const answered = page.waitForResponse((response) => response.url().includes("/v1/history/search"));
+    const started = performance.now();
+    await field.press("End");
+    await field.press(words.slice(-1));
+    await answered;
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    times.push(performance.now() - started);
+  }
+  await page.close();
+  return [line("search results after a key press", median(times), { most: 150, unit: "ms" })];
+}
+
+/** A log of 10,000 events: its end, and how it scrolls beside a bare virtual list. */
+export async function longSession(bench: Bench): Promise<readonly Line[]> {
+  const first = await begin(bench, "Prompt number 0", [{ text: "An answer with some words in it." }]);
+  const id = await importLongSession(bench.client, first, 10_000);
+  const page = await openPage(bench, "/settings");
+  const times: number[] = [];
+  for (let turn = 0; turn < 3; turn++) {
+    const started = performance.now();
+    await page.goto(`${bench.platform.url}/sessions/${id}`, { waitUntil: "commit" });
+    await page.locator(".md", { hasText: "The last answer of all." }).waitFor();
+    times.push(performance.now() - started);
+  }
+  await page.waitForTimeout(3000);
+  const dropped = await droppedFrames(page, ".transcript .scroll");
+  const bare = await bench.context.newPage();
+  await bare.setContent(
+    '<div class="list" style="height:800px;overflow:auto"><div style="height:900000px;position:relative"><p style="position:absolute">row</p></div></div>',
+  );
+  await bare.evaluate(
+    `document.querySelector('.list').onscroll = (event) => { document.querySelector('p').style.top = event.target.scrollTop + 'px'; }`,
+  );
+  const floor = await droppedFrames(bare, ".list");
+  await bare.close();
+  await page.close();
+  return [
+    line("end of a session of 10,000 events", median(times), { most: 1000, unit: "ms" }),
+    line(`dropped frames while scrolling it (bare list ${floor.toFixed(1)} %)`, dropped, {
+      most: floor + 5,
+      unit: "%",
+    }),
+  ];
+}
+
+/** 200 pieces of text each second: how busy the page is. */
+export async function streaming(bench: Bench): Promise<readonly Line[]> {
+  const words = Array.from({ length: 3000 }, (_, at) => `word${at} and some more of it`).join(" ");
+  const id = await begin(bench, `Stream for the bench ${Date.now()}`, [{ text: words, chunk: 24, chunkDelayMs: 5 }]);
+  const page = await openPage(bench, `/sessions/${id}`);
+  await page.locator(".said.is-live").waitFor();
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const read = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    const of = (name: string): number => metrics.find((one) => one.name === name)?.value ?? 0;
+    return { at: of("Timestamp"), busy: of("TaskDuration") };
+  };
+  const before = await read();
+  await page.waitForTimeout(5000);
+  const after = await read();
+  await page.close();
+  const busy = ((after.busy - before.busy) / (after.at - before.at)) * 100;
+  return [line("main thread busy at 200 deltas/s", busy, { most: 50, unit: "%" })];
+}
+
+/** How much the server grows with ten open consoles. */
+export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
+  const id = await begin(bench, `Memory for the bench ${Date.now()}`, [{ text: "Short." }]);
+  await (await openPage(bench, `/sessions/${id}`)).close();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const before = bench.serverMemory();
+  const contexts: BrowserContext[] = [];
+  // A browser has six connections to a host, and a context of its own has six of its own.
+  for (let at = 0; at < 10; at++) {
+    const context = await bench.newContext();
+    contexts.push(context);
+    const page = await context.newPage();
+    const path = at % 2 === 0 ? "/sessions" : `/sessions/${id}`;
+    await page.goto(`${bench.platform.url}${path}#key=${bench.platform.key}`);
+    await page.locator(".app").waitFor();
+  }
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  const after = bench.serverMemory();
+  await Promise.all(contexts.map((context) => context.close()));
+  return [line("memory of the server with ten open consoles", (after - before) / 1e6, { most: 40, unit: "MB" })];
+}
+
+/** Milliseconds from a script to the frame in which a place is filled, measured in the page itself. */
+async function timeInPage(page: Page, script: string, selector: string): Promise<number> {
+  return (await page.evaluate(`new Promise((done) => {
+    const old = new Set(document.querySelectorAll(${JSON.stringify(selector)}));
+    const started = performance.now();
+    ${script};
+    const look = () => {
+      const isThere = [...document.querySelectorAll(${JSON.stringify(selector)})].some((one) => !old.has(one));
+      if (isThere) requestAnimationFrame(() => done(performance.now() - started));
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`)) as number;
+}
+
+/** The share of frames that came late while a place is scrolled for three seconds. */
+async function droppedFrames(page: Page, selector: string): Promise<number> {
+  return (await page.evaluate(`new Promise((done) => {
+    const place = document.querySelector(${JSON.stringify(selector)});
+    place.scrollTop = 0;
+    const frames = [];
+    let last = performance.now();
+    const end = last + 3000;
+    const frame = (now) => {
+      frames.push(now - last);
+      last = now;
+      place.scrollTop += 120;
+      if (now < end) requestAnimationFrame(frame);
+      else {
+        const usual = frames.toSorted((a, b) => a - b)[Math.floor(frames.length / 2)];
+        const lost = frames.reduce((sum, ms) => sum + Math.max(0, Math.round(ms / Math.max(16.7, usual)) - 1), 0);
+        done((lost / (lost + frames.length)) * 100);
+      }
+    };
+    requestAnimationFrame(frame);
+  })`)) as number;
+}

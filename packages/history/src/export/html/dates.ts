@@ -1,0 +1,41 @@
+/** Dates and durations as people read them. Times are UTC, so that everybody who opens the page sees the same. */
+
+const day = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "UTC",
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+});
+const time = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", hour: "2-digit", minute: "2-digit" });
+
+export function dayText(date: Date): string {
+  return day.format(date).replace(",", "");
+}
+
+function timeText(date: Date): string {
+  return time.format(date);
+}
+
+export function timeHtml(date: Date): string {
+  return `<time datetime="${date.toISOString()}">${timeText(date)}</time>`;
+}
+
+/** From one time to another: "Sun 1 Nov 2026, 10:00 to 10:14 UTC (14 min)". */
+export function spanText(from: Date, to: Date): string {
+  const isSameDay = dayText(from) === dayText(to);
+  const end = isSameDay ? timeText(to) : `${dayText(to)}, ${timeText(to)}`;
+  const took = durationText(to.getTime() - from.getTime());
+  return `${dayText(from)}, ${timeText(from)} to ${end} UTC${took === "" ? "" : ` (${took})`}`;
+}
+
+export function durationText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 1) return "";
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return `${Math.round(hours / 24)} days`;
+}

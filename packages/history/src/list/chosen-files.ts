@@ -1,0 +1,24 @@
+import type { LibraryConfig } from "../config.ts";
+import type { DataFile, Discovered } from "../model/data-file.ts";
+import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
+import { discover } from "../sources/claude-code/discover/discover.ts";
+import { orderSessions, withStore } from "./sessions.ts";
+
+interface ChosenFiles extends Pick<Discovered, "skipped"> {
+  /** The transcripts of the chosen sessions and of their subagents; all transcripts if nothing was chosen. */
+  readonly files: readonly DataFile[];
+  /** False if the project and the times choose no part of the sessions. */
+  readonly isPart: boolean;
+}
+
+/** The files that `workspace`, `since` and `until` choose: those of the sessions that a list with these options shows. */
+export async function chosenFiles(config: LibraryConfig): Promise<ChosenFiles> {
+  const isPart = config.workspace !== undefined || config.since !== undefined || config.until !== undefined;
+  if (!isPart) return { ...discover(config), isPart };
+  return await withStore(config, async (store) => {
+    const { files, discovered } = await orderSessions(config, store);
+    const agents = agentsBySession(discovered.files, files);
+    const chosen = files.flatMap((file) => [file, ...(agents.get(file) ?? [])]);
+    return { files: chosen, skipped: discovered.skipped, isPart };
+  });
+}

@@ -1,0 +1,33 @@
+/** How fast a five-hour block is used up, and where it ends if that goes on. Estimates: the real limits are not in the files. */
+import type { BlockForecast, BurnRate, UsageBlock } from "./usage-report.ts";
+
+const minute = 60_000;
+
+/** The block that a call of now would belong to, if there is one. */
+export function forecastOf(blocks: readonly UsageBlock[], now: Date): BlockForecast | null {
+  const block = blocks.at(-1);
+  if (!block || block.isGap || now >= block.endsAt || now < block.startsAt) return null;
+  const burnRate = burnRateOf(block);
+  const remainingMinutes = Math.round((block.endsAt.getTime() - now.getTime()) / minute);
+  return {
+    block,
+    remainingMinutes,
+    burnRate,
+    projection: burnRate && {
+      totalTokens: Math.round(tokensOf(block) + burnRate.tokensPerMinute * remainingMinutes),
+      costUsd: block.costUsd + (burnRate.costUsdPerHour / 60) * remainingMinutes,
+    },
+  };
+}
+
+/** From the first call of the block to its last; null for a block whose calls are all at one moment. */
+export function burnRateOf(block: UsageBlock): BurnRate | null {
+  if (block.firstActivityAt === null || block.lastActivityAt === null) return null;
+  const minutes = (block.lastActivityAt.getTime() - block.firstActivityAt.getTime()) / minute;
+  if (minutes <= 0) return null;
+  return { tokensPerMinute: tokensOf(block) / minutes, costUsdPerHour: (block.costUsd / minutes) * 60 };
+}
+
+function tokensOf(block: UsageBlock): number {
+  return block.inputTokens + block.outputTokens + block.cacheCreationInputTokens + block.cacheReadInputTokens;
+}

@@ -1,0 +1,211 @@
+import { z } from "zod";
+import { AnyObject, PageQuery } from "./page.ts";
+
+const Instant = z.iso.datetime();
+const Count = z.int().nonnegative();
+
+/** A session of another agent, such as Claude Code, where that agent keeps it. Nothing here drives it. */
+export const HistorySession = z.object({
+  id: z.string(),
+  source: z.enum(["claude-code"]),
+  title: z.string().nullable(),
+  project_path: z.string(),
+  git_branch: z.string().nullable(),
+  /** The version of the agent that wrote it. */
+  version: z.string(),
+  created_at: Instant,
+  last_activity_at: Instant,
+  /** Messages of people and of the model, without those of subagents. */
+  message_count: Count,
+  subagents: z.array(z.string()),
+  size_bytes: Count,
+  /** What its model calls cost by the price table; null while nobody has counted. */
+  cost_micros: Count.nullable(),
+});
+export type HistorySession = z.infer<typeof HistorySession>;
+
+export const HistoryQuery = z.strictObject({
+  ...PageQuery.shape,
+  offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
+  /** Only sessions of this project's folder. */
+  project: z.string().min(1).max(2000).optional(),
+  /** Text in the title or in the path of the project. */
+  title: z.string().min(1).max(255).optional(),
+  /** Active at this time or after it; before it. */
+  from: Instant.optional(),
+  to: Instant.optional(),
+});
+
+/** A page of Claude Code's sessions, the one that was active last first. */
+export const HistoryPage = z.object({
+  data: z.array(HistorySession),
+  next_cursor: z.string().nullable(),
+  total: Count,
+});
+
+/** A point where somebody went back and typed another prompt. */
+const HistoryBranch = z.object({
+  /** The message before it; null at the beginning. */
+  at: z.string().nullable(),
+  ways: z.array(z.object({ id: z.string(), prompt: z.string().nullable(), is_active: z.boolean() })),
+});
+
+/** One session with what only its whole transcript shows. */
+export const HistoryDetails = HistorySession.extend({
+  /** Null if the transcript is too large to be read as a whole. */
+  branches: z.array(HistoryBranch).nullable(),
+  /** The command that continues it where it is. */
+  resume: z.object({ directory: z.string(), command: z.string() }),
+  /** Whether a session of ours was made from it. */
+  is_adopted: z.boolean(),
+});
+
+const HistoryUsage = z.object({
+  input_tokens: Count,
+  output_tokens: Count,
+  cache_creation_input_tokens: Count,
+  cache_read_input_tokens: Count,
+});
+
+/** A message of a transcript, with the blocks of the Messages API. */
+export const HistoryMessage = z.object({
+  /** The id of its line; `line:` and its position if it has none. */
+  id: z.string(),
+  parent_id: z.string().nullable(),
+  /** Lines of one answer share it, also over two pages. */
+  message_id: z.string().nullable(),
+  type: z.string(),
+  /** Of a line of the agent itself, such as `compact_boundary`. */
+  subtype: z.string().nullable(),
+  role: z.enum(["user", "assistant"]).nullable(),
+  /** What a person typed. Null for everything else. */
+  prompt: z.string().nullable(),
+  content: z.array(AnyObject),
+  /** Texts that were cut because they are very long: the line itself has them. */
+  is_cut: z.boolean(),
+  created_at: Instant,
+  model: z.string().nullable(),
+  stop_reason: z.string().nullable(),
+  usage: HistoryUsage.nullable(),
+  is_sidechain: z.boolean(),
+  is_rewound: z.boolean(),
+  is_compacted: z.boolean(),
+  /** The subagent that a result comes from. */
+  agent_id: z.string().nullable(),
+  /** Where the line begins in the file, and how long it is. */
+  offset: Count,
+  bytes: Count,
+});
+export type HistoryMessage = z.infer<typeof HistoryMessage>;
+
+export const HistoryMessageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(500).optional(),
+  /** Messages before this position; without `before` and `after` the last ones. */
+  before: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
+  /** Messages from this position on. */
+  after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
+  /** The transcript of this subagent instead. */
+  agent_id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,100}$/)
+    .optional(),
+});
+
+/** A page of a transcript, oldest first. */
+export const HistoryMessages = z.object({
+  data: z.array(HistoryMessage),
+  /** Ask with it for the messages before these; null at the beginning of the file. */
+  next_before: Count.nullable(),
+  /** Ask with it for the messages after these, also for those that will be written. */
+  next_after: Count,
+  size_bytes: Count,
+  /** Lines that cannot be read. */
+  damaged: Count,
+});
+
+export const HistorySearchQuery = z.strictObject({
+  /** Words, "phrases in quotes", -without. */
+  q: z.string().min(1).max(500),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  offset: z.coerce.number().int().nonnegative().max(100_000).optional(),
+  project: z.string().min(1).max(2000).optional(),
+  session_id: z.string().min(1).max(100).optional(),
+});
+
+/** A place where the words stand. */
+const HistoryMatch = z.object({
+  session_id: z.string(),
+  title: z.string().nullable(),
+  project_path: z.string(),
+  message_id: z.string(),
+  kind: z.enum(["prompt", "text", "thinking", "tool_use", "tool_result", "other"]),
+  tool_name: z.string().nullable(),
+  agent_id: z.string().nullable(),
+  /** The words, and the lines around them. */
+  match: z.string(),
+  context: z.array(z.string()),
+  created_at: Instant,
+  /** Where the line begins in its file. */
+  offset: Count,
+});
+
+export const HistoryMatches = z.object({
+  data: z.array(HistoryMatch),
+  total: Count,
+  /** There are at least so many: what cannot be on this page was not counted. */
+  is_at_least: z.boolean(),
+});
+
+export const HistoryUsageQuery = z.strictObject({
+  group_by: z.enum(["day", "week", "month", "model", "project", "session", "block", "tool"]).default("day"),
+  from: Instant.optional(),
+  to: Instant.optional(),
+  project: z.string().min(1).max(2000).optional(),
+  /** The time zone whose days are meant; UTC if not given. */
+  time_zone: z.string().min(1).max(100).optional(),
+});
+
+/** Tokens and money of Claude Code's sessions. Prices are those of the price table. */
+export const HistoryUsageRow = z.object({
+  /** The day, week (its Monday), month, model, project, id of the session, beginning of the block, or name of the tool. */
+  key: z.string(),
+  ...HistoryUsage.shape,
+  calls: Count,
+  cost_micros: Count,
+  unpriced_calls: Count,
+  /** Of a block of five hours: its end, and whether nothing happened in it. */
+  ends_at: Instant.optional(),
+  is_gap: z.boolean().optional(),
+  /** Of a tool: how many of its calls failed. */
+  failed: Count.optional(),
+});
+export type HistoryUsageRow = z.infer<typeof HistoryUsageRow>;
+
+/** A file that a session changed, with the copies that Claude Code made before each change. */
+export const HistoryFile = z.object({
+  path: z.string(),
+  versions: z.array(
+    z.object({
+      version: z.int(),
+      message_id: z.string(),
+      created_at: Instant.nullable(),
+      /** The file was not there at that time. */
+      is_absent: z.boolean(),
+      /** The copy is still there and can be read. */
+      is_kept: z.boolean(),
+    }),
+  ),
+});
+
+/** A frame of the stream of changes of Claude Code's sessions. */
+export const HistoryFrame = z.discriminatedUnion("event", [
+  z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
+  z.object({
+    event: z.literal("history.changed"),
+    data: z.object({ session_id: z.string(), change: z.enum(["created", "appended", "rewritten", "removed"]) }),
+  }),
+  z.object({
+    event: z.literal("stream.closing"),
+    data: z.object({ reason: z.enum(["shutdown", "revoked", "deleted"]) }),
+  }),
+]);

@@ -1,0 +1,138 @@
+import { KnownError } from "@skein/protocol";
+import type { Handlers, RawAnswer, RequestContext } from "../../request-context.ts";
+import type { HistoryChange, HistoryPort } from "../../history-port.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { type Principal, allows } from "../../keys.ts";
+import type { StreamEnd } from "../../streams/open-streams.ts";
+import { answerWithStream } from "../../streams/stream-answer.ts";
+import { folderFor } from "../claude/adopt.ts";
+import { storeClaudeAgent } from "../claude/built-in-agent.ts";
+import { sessionText } from "./sessions.ts";
+
+/** The tenant of whoever started the server. */
+const OPERATOR = "default";
+
+/** Why this key may not read Claude Code's sessions; null if it may. */
+export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {
+  if (!history)
+    return "Claude Code's sessions are closed on this server. SKEIN_HISTORY opens the folders that it names.";
+  const isNamed = allows(principal, "admin") || history.keys.includes(principal.name);
+  if (principal.tenant === OPERATOR && isNamed) return null;
+  return "Claude Code's sessions are open to admin keys of the operator, and to the keys that SKEIN_HISTORY_KEYS names.";
+}
+
+/** Claude Code's own sessions, where they are. */
+export const historyHandlers = {
+  listHistorySessions: async ({ query }, call) => ({ checked: await historyOf(call).list(query, goneOf(call)) }),
+  async getHistorySession({ params: { session_id } }, call) {
+    const text = await historyWith(call).get(session_id, goneOf(call));
+    const isAdopted = await call.sessions.get(session_id).then(
+      () => true,
+      () => false,
+    );
+    // What the reader made is the beginning of the answer; only the store knows the rest.
+    return { checked: `${text.slice(0, -1)},"is_adopted":${isAdopted}}` };
+  },
+  listHistoryMessages: async ({ params, query }, call) => ({
+    checked: await historyWith(call).messages(params.session_id, query, goneOf(call)),
+  }),
+  async getHistoryLine({ params: { session_id, offset }, query }, call) {
+    const line = await historyWith(call).line(session_id, { offset, ...query }, goneOf(call));
+    return saved(line, `line-${offset}.json`);
+  },
+  searchHistory: async ({ query }, call) => ({ checked: await historyOf(call).search(query, goneOf(call)) }),
+  getHistoryUsage: async ({ query }, call) => ({ checked: await historyOf(call).usage(query, goneOf(call)) }),
+  listHistoryFiles: async ({ params }, call) => ({
+    checked: await historyWith(call).files(params.session_id, goneOf(call)),
+  }),
+  async getHistoryFile({ params, query }, call) {
+    const name = query.path.toWellFormed().split(/[\\/]/).at(-1) ?? "";
+    return saved(await historyWith(call).file(params.session_id, query, goneOf(call)), name);
+  },
+  async exportHistorySession({ params: { session_id }, query: { format } }, call) {
+    const ending = { html: "html", markdown: "md", json: "json" }[format];
+    return saved(
+      await historyWith(call).export(session_id, format, goneOf(call)),
+      `session-${session_id.slice(0, 36)}.${ending}`,
+    );
+  },
+  async adoptHistorySession({ params: { session_id } }, call) {
+    const history = historyWith(call);
+    call.shared.meter.session(call.principal.keyId);
+    await storeClaudeAgent(call);
+    const { tenant } = call.principal;
+    return { checked: sessionText(await history.adopt(session_id, { tenant, folderFor: folderFor(call) })) };
+  },
+  async streamHistory(_, call) {
+    const history = historyOf(call);
+    return answerWithStream(call, () => ({
+      async send(sse) {
+        const waiting = new Map<string, HistoryChange>();
+        let wake = (): void => {};
+        const end = history.watch((change) => {
+          waiting.set(change.session_id, change);
+          wake();
+        });
+        try {
+          await sse.send("event: stream.opened\ndata: {}\n\n");
+          while (!sse.signal.aborted) {
+            for (const [id, change] of waiting) {
+              waiting.delete(id);
+              if (!(await sse.send(`event: history.changed\ndata: ${JSON.stringify(change)}\n\n`))) break;
+            }
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+              sse.signal.addEventListener("abort", () => resolve(), { once: true });
+              if (sse.signal.aborted || waiting.size > 0) resolve();
+            });
+          }
+        } finally {
+          end();
+        }
+        return closing("shutdown");
+      },
+      closing,
+    }));
+  },
+} satisfies Partial<Handlers>;
+
+function historyOf({ shared, principal }: RequestContext): HistoryPort {
+  const { history } = shared.deps;
+  const refusal = historyRefusal(history, principal);
+  if (!history || refusal !== null) throw new ApiError("forbidden", refusal ?? "");
+  return history;
+}
+
+/** The same for one session: to those who may not read it, it is not there. */
+function historyWith(call: RequestContext): HistoryPort {
+  const { history } = call.shared.deps;
+  if (!history || historyRefusal(history, call.principal) !== null)
+    throw new KnownError("not_found", "There is no such session of Claude Code.");
+  return history;
+}
+
+/** Aborts when nobody waits for the answer any more. */
+function goneOf({ reply }: RequestContext): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort(new KnownError("closed", "The caller is gone.")));
+  return gone.signal;
+}
+
+/** Never shown as a page of this server: whatever the file says, the browser saves it. */
+function saved(payload: Uint8Array, name: string): RawAnswer {
+  const plain = name.replaceAll(/[^A-Za-z0-9._-]/g, "_").replace(/^\.*/, "") || "file";
+  return {
+    raw: {
+      type: "application/octet-stream",
+      payload: Buffer.from(payload),
+      headers: {
+        "content-disposition": `attachment; filename="${plain.slice(0, 150)}"; filename*=UTF-8''${encodeURIComponent(name.slice(0, 150)).replaceAll(/['()*]/g, "_")}`,
+        "content-security-policy": "default-src 'none'; sandbox",
+      },
+    },
+  };
+}
+
+function closing(reason: StreamEnd): string {
+  return `event: stream.closing\ndata: ${JSON.stringify({ reason })}\n\n`;
+}

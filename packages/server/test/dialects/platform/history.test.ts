@@ -1,0 +1,263 @@
+/** Claude Code's own sessions over HTTP: who may read them, pages of transcripts of any size, search, usage, files, export, changes. */
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createClient } from "@skein/client";
+import { ROUTES } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { createKeys } from "@skein/server";
+import { openStore } from "skein";
+import { caller, folder, frames, testServer } from "../../world.ts";
+
+const SESSION = "5f0c1b6e-2d3a-4a77-9a33-0d5a4ef10001";
+const LONG = "5f0c1b6e-2d3a-4a77-9a33-0d5a4ef10002";
+const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+const at = (second: number): string => new Date(Date.UTC(2026, 10, 1, 9, 0, second)).toISOString();
+
+function line(sessionId: string, number: number, type: "user" | "assistant", message: object): string {
+  return `${JSON.stringify({
+    parentUuid: number === 1 ? null : uuid(number - 1),
+    uuid: uuid(number),
+    sessionId,
+    type,
+    cwd: "/work/project",
+    version: "2.0.0",
+    gitBranch: "main",
+    userType: "external",
+    isSidechain: false,
+    timestamp: at(number),
+    message,
+  })}\n`;
+}
+
+const answer = (id: string, content: object[]): object => ({
+  id,
+  type: "message",
+  role: "assistant",
+  model: "claude-sonnet-5-5",
+  content,
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 1000, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+});
+
+/** A data directory of Claude Code: one short session with a failed call and copies of a file, one with a line of 3 MB. */
+function claudeFolder(): { root: string; transcript: string } {
+  const root = folder();
+  const project = join(root, "projects", "-work-project");
+  mkdirSync(project, { recursive: true });
+  const transcript = join(project, `${SESSION}.jsonl`);
+  const backup = "0123456789abcdef@v1";
+  mkdirSync(join(root, "file-history", SESSION), { recursive: true });
+  writeFileSync(join(root, "file-history", SESSION, backup), "before the change\n");
+  writeFileSync(
+    transcript,
+    [
+      line(SESSION, 1, "user", { role: "user", content: "List the marmalade jars, please" }),
+      line(SESSION, 2, "assistant", answer("msg_1", [{ type: "text", text: "I look." }])),
+      line(
+        SESSION,
+        3,
+        "assistant",
+        answer("msg_1", [{ type: "tool_use", id: "toolu_1", name: "Bash", input: { command: "ls" } }]),
+      ),
+      line(SESSION, 4, "user", {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "no such cupboard", is_error: true }],
+      }),
+      `${JSON.stringify({
+        type: "file-history-snapshot",
+        messageId: uuid(1),
+        isSnapshotUpdate: false,
+        snapshot: {
+          messageId: uuid(1),
+          timestamp: at(1),
+          trackedFileBackups: { "/work/project/a.txt": { backupFileName: backup, version: 1, backupTime: at(1) } },
+        },
+      })}\n`,
+      line(SESSION, 5, "assistant", answer("msg_2", [{ type: "text", text: "There is no cupboard." }])),
+    ].join(""),
+  );
+  const turns = Array.from({ length: 300 }, (_, number) =>
+    line(LONG, number + 1, "user", { role: "user", content: `Prompt ${number}` }),
+  );
+  turns.splice(250, 0, line(LONG, 900, "user", { role: "user", content: "y".repeat(3_000_000) }));
+  writeFileSync(join(project, `${LONG}.jsonl`), turns.join(""));
+  return { root, transcript };
+}
+
+test("transcripts are listed, read in pages from their end, searched, counted and exported", async () => {
+  const { root } = claudeFolder();
+  const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
+  const client = createClient({ url, apiKey: key });
+  const params = { session_id: SESSION };
+
+  const list = ROUTES.listHistorySessions.response.parse(await client.listHistorySessions({ query: {} }));
+  expect(list.data.map(({ id }) => id).toSorted()).toEqual([SESSION, LONG]);
+  expect(list.data.find(({ id }) => id === SESSION)).toMatchObject({
+    source: "claude-code",
+    title: "List the marmalade jars, please",
+    project_path: "/work/project",
+    git_branch: "main",
+  });
+  expect((await client.listHistorySessions({ query: { title: "MARMALADE" } })).data.map(({ id }) => id)).toEqual([
+    SESSION,
+  ]);
+  const first = await client.listHistorySessions({ query: { limit: 1 } });
+  const second = await client.listHistorySessions({ query: { limit: 1, cursor: first.next_cursor ?? "" } });
+  expect([first.total, second.next_cursor, new Set([first.data[0]?.id, second.data[0]?.id]).size]).toEqual([
+    2,
+    null,
+    2,
+  ]);
+
+  const one = ROUTES.getHistorySession.response.parse(await client.getHistorySession({ params }));
+  expect(one).toMatchObject({
+    branches: [],
+    is_adopted: false,
+    resume: { directory: "/work/project", command: `claude --resume ${SESSION}` },
+  });
+  const page = ROUTES.listHistoryMessages.response.parse(await client.listHistoryMessages({ params }));
+  expect(page.data.map(({ type, role }) => role ?? type)).toEqual([
+    "user",
+    "assistant",
+    "user",
+    "file-history-snapshot",
+    "assistant",
+  ]);
+  expect(page.data[1]).toMatchObject({
+    message_id: "msg_1",
+    content: [{ text: "I look." }, { name: "Bash" }],
+    usage: { input_tokens: 1000 },
+  });
+  expect(page.data[0]).toMatchObject({ prompt: "List the marmalade jars, please", offset: 0 });
+
+  const found = ROUTES.searchHistory.response.parse(await client.searchHistory({ query: { q: "marmalade" } }));
+  expect(found.data[0]).toMatchObject({ session_id: SESSION, kind: "prompt", offset: 0 });
+  expect((await client.searchHistory({ query: { q: "cupboard", session_id: SESSION } })).total).toBe(2);
+
+  const usage = async (group_by: "day" | "block" | "tool" | "project") =>
+    ROUTES.getHistoryUsage.response.parse(await client.getHistoryUsage({ query: { group_by } })).data;
+  expect(await usage("day")).toMatchObject([{ key: "2026-11-01", calls: 2, input_tokens: 2000 }]);
+  expect(await usage("project")).toMatchObject([{ key: "/work/project" }]);
+  expect(await usage("block")).toMatchObject([
+    { key: "2026-11-01T09:00:00.000Z", ends_at: "2026-11-01T14:00:00.000Z", is_gap: false },
+  ]);
+  expect(await usage("tool")).toMatchObject([{ key: "Bash", calls: 1, failed: 1 }]);
+
+  const files = ROUTES.listHistoryFiles.response.parse(await client.listHistoryFiles({ params }));
+  expect(files.data).toMatchObject([{ path: "/work/project/a.txt", versions: [{ version: 1, is_kept: true }] }]);
+  const copy = (await client.getHistoryFile({
+    params,
+    query: { path: "/work/project/a.txt", version: 1 },
+  })) as unknown as ArrayBuffer;
+  expect(new TextDecoder().decode(copy)).toBe("before the change\n");
+  const page2 = (await client.exportHistorySession({
+    params,
+    query: { format: "markdown" },
+  })) as unknown as ArrayBuffer;
+  expect(new TextDecoder().decode(page2)).toContain("marmalade");
+});
+
+test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read whole", async () => {
+  const { root } = claudeFolder();
+  const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
+  const client = createClient({ url, apiKey: key });
+  const params = { session_id: LONG };
+  const ids: string[] = [];
+  let before: number | null = null;
+  do {
+    const page = await client.listHistoryMessages({ params, query: { limit: 40, ...(before !== null && { before }) } });
+    ids.unshift(...page.data.map(({ id }) => id));
+    const long = page.data.find(({ is_cut }) => is_cut);
+    if (long) {
+      expect(JSON.stringify(long).length).toBeLessThan(300_000);
+      const whole = (await client.getHistoryLine({
+        params: { ...params, offset: long.offset },
+      })) as unknown as ArrayBuffer;
+      expect(whole.byteLength).toBeGreaterThan(3_000_000);
+    }
+    before = page.next_before;
+  } while (before !== null);
+  expect(ids).toHaveLength(301);
+  expect(new Set(ids).size).toBe(301);
+  const forward = await client.listHistoryMessages({ params, query: { after: 0, limit: 10 } });
+  expect(forward.data.map(({ prompt }) => prompt)).toEqual(
+    Array.from({ length: 10 }, (_, number) => `Prompt ${number}`),
+  );
+  const next = await client.listHistoryMessages({ params, query: { after: forward.next_after, limit: 1 } });
+  expect(next.data[0]?.prompt).toBe("Prompt 10");
+});
+
+test("only admins of the operator and named keys may read it, and nobody where it is closed", async () => {
+  const { root } = claudeFolder();
+  const data = folder();
+  const store = `sqlite:${join(data, "skein.db")}`;
+  const opened = await openStore(store);
+  const keys = createKeys({ records: opened.records });
+  const plain = await keys.make({ name: "plain", scopes: ["read", "run", "sql"], tenant: "default" });
+  const named = await keys.make({ name: "reader", scopes: ["read"], tenant: "default" });
+  const other = await keys.make({ name: "other", scopes: ["admin"], tenant: "other" });
+  await opened.close();
+  const open = await testServer({ store, data, history: { roots: [root], keys: ["reader"] } });
+  const status = async (key: string, path: string) => (await caller(open.url, key)("GET", path)).status;
+  const paths = [
+    "/v1/history/sessions",
+    `/v1/history/sessions/${SESSION}`,
+    `/v1/history/sessions/${SESSION}/messages`,
+    `/v1/history/sessions/${SESSION}/lines/0`,
+    "/v1/history/search?q=jars",
+    "/v1/history/usage",
+    `/v1/history/sessions/${SESSION}/files`,
+    `/v1/history/sessions/${SESSION}/export`,
+    "/v1/history/events",
+  ];
+  for (const path of paths) {
+    // To those who may not read it, a session is not there.
+    const refused = path.includes(SESSION) ? 404 : 403;
+    expect([path, await status(plain, path), await status(other, path)]).toEqual([path, refused, refused]);
+    if (path !== "/v1/history/events") expect([path, await status(named, path)]).toEqual([path, 200]);
+  }
+  expect((await caller(open.url, named)("POST", `/v1/history/sessions/${SESSION}/adopt`)).status).toBe(403);
+  expect((await caller(open.url, named)("GET", "/v1/me")).body).toMatchObject({
+    server: { history: { available: true } },
+  });
+  expect((await caller(open.url, plain)("GET", "/v1/me")).body).toMatchObject({
+    server: { history: { available: false } },
+  });
+  const missing = ["nobody", "..%2f..%2fetc", `${SESSION}x`];
+  for (const id of missing) expect([404, 422]).toContain((await open.call("GET", `/v1/history/sessions/${id}`)).status);
+  expect((await open.call("GET", `/v1/history/sessions/${SESSION}/lines/7`)).status).toBe(404);
+  expect((await open.call("GET", "/v1/history/search?q=%22")).status).toBeLessThan(500);
+  expect((await open.call("GET", "/v1/history/usage?time_zone=Nowhere")).status).toBe(422);
+  const path = encodeURIComponent("/etc/passwd");
+  expect((await open.call("GET", `/v1/history/sessions/${SESSION}/files/content?path=${path}&version=1`)).status).toBe(
+    404,
+  );
+
+  const closed = await testServer();
+  expect((await closed.call("GET", "/v1/history/sessions")).body.error.message).toContain("SKEIN_HISTORY");
+});
+
+test("a session is adopted with one call, and changes of transcripts are told as they happen", async () => {
+  const { root, transcript } = claudeFolder();
+  const { url, key, call } = await testServer({ history: { roots: [root], keys: [] } });
+  const adopted = await call("POST", `/v1/history/sessions/${SESSION}/adopt`);
+  expect([adopted.status, adopted.body.id]).toEqual([201, SESSION]);
+  expect((await call("GET", `/v1/sessions/${SESSION}`)).body["title"]).toBe("List the marmalade jars, please");
+  expect((await call("GET", `/v1/history/sessions/${SESSION}`)).body["is_adopted"]).toBe(true);
+
+  let written = 0;
+  const write = (): void => {
+    written += 1;
+    appendFileSync(transcript, line(SESSION, 5 + written, "user", { role: "user", content: "And now?" }));
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const seen = await frames(`${url}/v1/history/events`, {
+    headers: { "x-api-key": key },
+    // The watcher may begin after the first of them.
+    onFrame: () => (timer ??= setInterval(write, 200)),
+    isLast: ({ event }) => event === "history.changed",
+  });
+  clearInterval(timer);
+  expect(seen.at(-1)?.data).toEqual({ session_id: SESSION, change: "appended" });
+});

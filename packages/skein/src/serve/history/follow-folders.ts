@@ -1,0 +1,28 @@
+import { type LibraryConfig, isDataNotFoundError, watch } from "@skein/history";
+
+type Change = "created" | "appended" | "rewritten" | "removed";
+
+const CHANGES = { session: "created", lines: "appended", rewritten: "rewritten", removed: "removed" } as const;
+/** A folder that is not there yet is looked for again after this long. */
+const AGAIN_MS = 10_000;
+
+/** Tells which sessions change, until the signal aborts. A subagent's lines are a change of its session. */
+export async function followFolders(
+  config: LibraryConfig,
+  signal: AbortSignal,
+  tell: (sessionId: string, change: Change) => void,
+): Promise<void> {
+  while (!signal.aborted)
+    try {
+      for await (const event of watch({ ...config, signal })) {
+        const { sessionId, kind } = event.file;
+        if (sessionId !== undefined) tell(sessionId, kind === "agent" ? "appended" : CHANGES[event.type]);
+      }
+    } catch (error) {
+      if (!isDataNotFoundError(error)) throw error;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, AGAIN_MS);
+        signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+      });
+    }
+}

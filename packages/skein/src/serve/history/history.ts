@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import { adopt, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
+import type { Store } from "@skein/core";
+import { getSession, listSessions } from "@skein/history";
+import { KnownError } from "@skein/protocol";
+import type { HistoryPort } from "@skein/server";
+import { createReaderThread } from "./reader-thread.ts";
+
+export interface HistoryOptions {
+  readonly store: Store;
+  readonly dataDir: string;
+  /** Claude Code's data directories; without them the usual ones of this user. */
+  readonly roots: readonly string[] | undefined;
+  readonly keys: readonly string[];
+}
+
+/** Larger transcripts are adopted by the command, which has a process of its own. */
+const LARGEST_ADOPTED = 128 * 1024 * 1024;
+
+/** Claude Code's own sessions for a server, read in a thread of its own. */
+export function createHistory({
+  store,
+  dataDir,
+  roots,
+  keys,
+}: HistoryOptions): HistoryPort & { close(): Promise<void> } {
+  const cacheFolder = join(dataDir, "cache", "history");
+  const thread = createReaderThread({ roots, cacheFolder });
+  const config = { cacheFolder, ...(roots && { dataPath: roots }) };
+  const text = thread.ask as (...asked: Parameters<typeof thread.ask>) => Promise<string>;
+  const bytes = thread.ask as (...asked: Parameters<typeof thread.ask>) => Promise<Uint8Array>;
+  return {
+    keys,
+    list: (query, signal) => text("list", [query], signal),
+    get: (id, signal) => text("get", [id], signal),
+    messages: (id, query, signal) => text("messages", [id, query], signal),
+    line: (id, place, signal) => bytes("line", [id, place], signal),
+    search: (query, signal) => text("search", [query], signal),
+    usage: (query, signal) => text("usage", [query], signal),
+    files: (id, signal) => text("files", [id], signal),
+    file: (id, version, signal) => bytes("file", [id, version], signal),
+    export: (id, format, signal) => bytes("export", [id, format], signal),
+    async adopt(sessionId, { tenant, folderFor }) {
+      const { data } = await listSessions({ ...config, limit: Infinity });
+      const found = data.find(({ id }) => id === sessionId);
+      if (!found) throw new KnownError("not_found", "There is no such session of Claude Code.");
+      if (found.sizeBytes > LARGEST_ADOPTED)
+        throw new KnownError(
+          "too_large",
+          `This session has ${Math.ceil(found.sizeBytes / 1e6)} MB. Adopt it with \`skein adopt ${sessionId}\`.`,
+        );
+      const session = readClaudeSession(await getSession(sessionId, config));
+      const folder = session.cwd === null ? null : await folderFor(session.cwd, sessionId);
+      return adopt(session, { store, tenant, folder });
+    },
+    watch: (listener) => thread.watch(({ sessionId, change }) => listener({ session_id: sessionId, change })),
+    close: () => thread.close(),
+  };
+}

@@ -1,0 +1,249 @@
+import { readFileSync, statSync } from "node:fs";
+import {
+  type LibraryConfig,
+  type SessionSummary,
+  type ThreadMarks,
+  exportSession,
+  getFileHistory,
+  getMessagePage,
+  getThreadMarks,
+  listSessions,
+  readLineAt,
+  searchInSession,
+  searchSessions,
+} from "@skein/history";
+import {
+  type HistoryMessageQuery,
+  type HistoryQuery,
+  type HistorySearchQuery,
+  type HistorySession,
+  type HistoryUsageQuery,
+  KnownError,
+} from "@skein/protocol";
+import type { z } from "zod";
+import { historyMessage } from "./history-message.ts";
+import type { Method } from "./messages.ts";
+import { createUsage } from "./usage.ts";
+
+/** Transcripts up to this size are read as a whole for their branches. */
+const WHOLE_BYTES = 64 * 1024 * 1024;
+/** The largest line, copy of a file or export that is answered. */
+const LARGEST_ANSWER = 100 * 1024 * 1024;
+const LARGEST_EXPORT = 64 * 1024 * 1024;
+/** Transcripts whose branches are remembered. */
+const REMEMBERED = 16;
+
+type Questions = {
+  readonly [Name in Method]: (input: readonly unknown[], signal: AbortSignal) => Promise<string | Uint8Array>;
+};
+
+/** Answers each question of the server, as text of the route's answer. */
+export function createQuestions(config: LibraryConfig): Questions {
+  const usage = createUsage(config);
+  const marks = createMarks(config);
+
+  return {
+    async list([query], signal) {
+      const { limit = 50, cursor, offset, project, title, from, to } = query as z.output<typeof HistoryQuery>;
+      const skipped = offset ?? offsetIn(cursor);
+      const bounds = {
+        ...config,
+        signal,
+        ...(project !== undefined && { workspace: project }),
+        ...(from !== undefined && { since: new Date(from) }),
+        ...(to !== undefined && { until: new Date(to) }),
+      };
+      const found =
+        title === undefined
+          ? await listSessions({ ...bounds, limit, offset: skipped })
+          : titled(await listSessions({ ...bounds, limit: Infinity }), { title, limit, skipped });
+      const { total } = found.pagination;
+      const next = skipped + found.data.length;
+      return JSON.stringify({
+        data: found.data.map((summary) => sessionOf(summary, usage.costOf(summary.id))),
+        next_cursor: next < total && found.data.length > 0 ? Buffer.from(`o${next}`).toString("base64url") : null,
+        total,
+      });
+    },
+    async get([id], signal) {
+      const summary = await one(String(id), { ...config, signal });
+      const found = await marks(summary);
+      const { projectPath } = summary;
+      return JSON.stringify({
+        ...sessionOf(summary, usage.costOf(summary.id)),
+        branches:
+          found?.branches.map(({ atUuid, ways }) => ({
+            at: atUuid,
+            ways: ways.map(({ uuid, prompt, isActive }) => ({
+              id: uuid,
+              prompt: prompt?.slice(0, 2000) ?? null,
+              is_active: isActive,
+            })),
+          })) ?? null,
+        resume: { directory: projectPath, command: `claude --resume ${summary.id}` },
+      });
+    },
+    async messages([id, query], signal) {
+      const { limit = 100, before, after, agent_id } = query as z.output<typeof HistoryMessageQuery>;
+      const page = await getMessagePage(String(id), {
+        ...config,
+        signal,
+        limit,
+        ...(before !== undefined && { before }),
+        ...(after !== undefined && { from: after }),
+        ...(agent_id !== undefined && { agentId: agent_id }),
+      });
+      const found = agent_id === undefined ? await marks(await one(String(id), { ...config, signal })) : undefined;
+      return JSON.stringify({
+        data: page.messages.map((message) => historyMessage(message, found)),
+        next_before: page.start > 0 ? page.start : null,
+        next_after: page.end,
+        size_bytes: page.sizeBytes,
+        damaged: page.damage.length,
+      });
+    },
+    async line([id, place], signal) {
+      const { offset, agent_id } = place as { offset: number; agent_id?: string };
+      const line = await readLineAt(String(id), {
+        ...config,
+        signal,
+        offset,
+        maxBytes: LARGEST_ANSWER,
+        ...(agent_id !== undefined && { agentId: agent_id }),
+      });
+      if (!line) throw new KnownError("not_found", "No line begins at this position.");
+      return line;
+    },
+    async search([query], signal) {
+      const asked = query as z.output<typeof HistorySearchQuery>;
+      const { q, limit = 50, offset = 0, project, session_id } = asked;
+      const bounds = {
+        ...config,
+        signal,
+        limit,
+        offset,
+        context: 1,
+        ...(project !== undefined && { workspace: project }),
+      };
+      const inOne = session_id === undefined ? undefined : await searchInSession(session_id, q, bounds);
+      const { data, pagination } = inOne
+        ? { data: inOne.slice(offset, offset + limit), pagination: { total: inOne.length, totalIsAtLeast: undefined } }
+        : await searchSessions(q, bounds);
+      return JSON.stringify({
+        data: data.map((match) => ({
+          session_id: match.sessionId,
+          title: match.sessionSummary,
+          project_path: match.projectPath,
+          message_id: match.messageUuid,
+          kind: match.kind,
+          tool_name: match.toolName,
+          agent_id: match.agentId,
+          match: match.match.slice(0, 1000),
+          context: match.context.map((line) => line.slice(0, 1000)),
+          created_at: match.timestamp.toISOString(),
+          offset: match.fileOffset,
+        })),
+        total: pagination.total,
+        is_at_least: pagination.totalIsAtLeast === true,
+      });
+    },
+    usage: ([query], signal) => usage.rows(query as z.output<typeof HistoryUsageQuery>, signal),
+    async files([id]) {
+      const { files } = await getFileHistory(String(id), config);
+      return JSON.stringify({
+        data: files.map(({ path, versions }) => ({
+          path,
+          versions: versions.map(({ version, messageUuid, backupTime, backupFileName, backupPath }) => ({
+            version,
+            message_id: messageUuid,
+            created_at: backupTime?.toISOString() ?? null,
+            is_absent: backupFileName === null,
+            is_kept: backupPath !== null,
+          })),
+        })),
+      });
+    },
+    async file([id, wanted]) {
+      const { path, version } = wanted as { path: string; version: number };
+      const { files } = await getFileHistory(String(id), config);
+      const entry = files.find((file) => file.path === path);
+      const copy = entry?.versions.find((one) => one.version === version && one.backupPath !== null)?.backupPath;
+      if (copy === undefined || copy === null)
+        throw new KnownError("not_found", `There is no copy of version ${version} of this file.`);
+      tooLarge(statSync(copy).size, LARGEST_ANSWER);
+      return readFileSync(copy);
+    },
+    async export([id, format], signal) {
+      tooLarge((await one(String(id), { ...config, signal })).sizeBytes, LARGEST_EXPORT);
+      const text = await exportSession(String(id), format as "html" | "markdown" | "json", { ...config, signal });
+      return Buffer.from(text);
+    },
+  };
+}
+
+function tooLarge(bytes: number, most: number): void {
+  if (bytes > most)
+    throw new KnownError(
+      "too_large",
+      `This has ${Math.ceil(bytes / 1e6)} MB; at most ${Math.round(most / 1e6)} MB are sent. Use \`skein history\` on the machine itself.`,
+    );
+}
+
+/** The summary of one session by its whole id. */
+async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
+  const { data } = await listSessions({ ...config, limit: Infinity });
+  const found = data.find((session) => session.id === id);
+  if (!found) throw new KnownError("not_found", "There is no such session of Claude Code.");
+  return found;
+}
+
+function titled(
+  { data }: { readonly data: readonly SessionSummary[] },
+  { title, limit, skipped }: { title: string; limit: number; skipped: number },
+) {
+  const words = title.toLowerCase();
+  const fitting = data.filter(
+    ({ summary, projectPath, id }) =>
+      (summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words,
+  );
+  return { data: fitting.slice(skipped, skipped + limit), pagination: { total: fitting.length } };
+}
+
+function offsetIn(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const [, offset] = /^o(\d{1,8})$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  if (offset === undefined) throw new KnownError("invalid", "cursor: This is no cursor of this list.");
+  return Number(offset);
+}
+
+function sessionOf(summary: SessionSummary, costMicros: number | null): HistorySession {
+  return {
+    id: summary.id,
+    source: "claude-code",
+    title: summary.summary,
+    project_path: summary.projectPath,
+    git_branch: summary.gitBranch,
+    version: summary.version,
+    created_at: summary.timestamp.toISOString(),
+    last_activity_at: summary.lastActivityAt.toISOString(),
+    message_count: summary.messageCount,
+    subagents: [...summary.agentIds],
+    size_bytes: summary.sizeBytes,
+    cost_micros: costMicros,
+  };
+}
+
+/** What only whole transcripts show, remembered until they change. */
+function createMarks(config: LibraryConfig): (summary: SessionSummary) => Promise<ThreadMarks | undefined> {
+  const known = new Map<string, { readonly size: number; readonly marks: ThreadMarks | undefined }>();
+  return async ({ id, path, sizeBytes }) => {
+    const remembered = known.get(path);
+    if (remembered?.size === sizeBytes) return remembered.marks;
+    const found = await getThreadMarks(id, { ...config, maxBytes: WHOLE_BYTES });
+    known.delete(path);
+    known.set(path, { size: sizeBytes, marks: found });
+    const [oldest] = known.keys();
+    if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest);
+    return found;
+  };
+}

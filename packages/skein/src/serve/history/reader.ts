@@ -1,0 +1,50 @@
+/** The thread that reads Claude Code's files. It answers one question after the other; a search may be given up. */
+import { parentPort, workerData } from "node:worker_threads";
+import { isDataNotFoundError, isQueryError, isSessionNotFoundError, isWorkspaceNotFoundError } from "@skein/history";
+import { isKnownError } from "@skein/protocol";
+import type { FromReader, ReaderOptions, RefusalCode, ToReader } from "./messages.ts";
+import { createQuestions } from "./questions.ts";
+import { followFolders } from "./follow-folders.ts";
+
+const options = workerData as ReaderOptions;
+const { roots, cacheFolder } = options;
+const config = { cacheFolder, ...(roots && { dataPath: roots }) };
+const questions = createQuestions(config);
+const running = new Map<number, AbortController>();
+let watching: AbortController | undefined;
+
+const tell = (message: FromReader): void => parentPort?.postMessage(message);
+
+parentPort?.on("message", (message: ToReader) => {
+  if (message.kind === "stop") running.get(message.id)?.abort();
+  else if (message.kind === "ask") void answer(message);
+  else if (!message.isOn) watching?.abort();
+  else {
+    watching?.abort();
+    watching = new AbortController();
+    void followFolders(config, watching.signal, (sessionId, change) => tell({ kind: "changed", sessionId, change }));
+  }
+});
+
+async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>): Promise<void> {
+  const stop = new AbortController();
+  running.set(id, stop);
+  try {
+    const value = await questions[method](input, stop.signal);
+    tell({ kind: "answer", id, value });
+  } catch (error) {
+    if (!stop.signal.aborted) tell({ kind: "refused", id, ...refusalOf(error) });
+  } finally {
+    running.delete(id);
+  }
+}
+
+function refusalOf(error: unknown): { readonly code: RefusalCode; readonly message: string } {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isSessionNotFoundError(error)) return { code: "not_found", message: "There is no such session of Claude Code." };
+  if (isWorkspaceNotFoundError(error)) return { code: "not_found", message: "No session belongs to this project." };
+  if (isDataNotFoundError(error)) return { code: "not_found", message: "There are no sessions of Claude Code here." };
+  if (isQueryError(error)) return { code: "invalid", message: `q: ${message}` };
+  if (isKnownError(error, "not_found", "invalid", "too_large")) return { code: error.code as RefusalCode, message };
+  return { code: "bug", message: error instanceof Error ? (error.stack ?? message) : message };
+}

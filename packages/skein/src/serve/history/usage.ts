@@ -1,0 +1,108 @@
+import { type LibraryConfig, type UsageReport, type UsageTotals, getToolUsage, getUsage } from "@skein/history";
+import { type HistoryUsageQuery, type HistoryUsageRow, KnownError } from "@skein/protocol";
+import type { z } from "zod";
+
+type Query = z.output<typeof HistoryUsageQuery>;
+
+export interface Usage {
+  rows(query: Query, signal: AbortSignal): Promise<string>;
+  /** What a session cost, as it was last counted; null before. Counting begins when it is first asked for. */
+  costOf(sessionId: string): number | null;
+}
+
+/** Costs of sessions are counted again at most this often, and only while somebody looks at a list. */
+const COUNT_AGAIN_MS = 60_000;
+
+/** What Claude Code's sessions used. */
+export function createUsage(config: LibraryConfig): Usage {
+  let costs: ReadonlyMap<string, number> | undefined;
+  let countedAt = -Infinity;
+
+  function countSoon(): void {
+    if (performance.now() - countedAt < COUNT_AGAIN_MS) return;
+    countedAt = performance.now();
+    void getUsage({ ...config, timeZone: "UTC" })
+      .then(({ bySession }) => (costs = new Map(bySession.map((one) => [one.sessionId, one.costMicros]))))
+      // The list is shown without costs.
+      .catch(() => undefined);
+  }
+
+  return {
+    costOf(sessionId) {
+      countSoon();
+      return costs ? (costs.get(sessionId) ?? 0) : null;
+    },
+    async rows({ group_by, from, to, project, time_zone = "UTC" }, signal) {
+      const bounds = {
+        ...config,
+        signal,
+        timeZone: checkedZone(time_zone),
+        ...(from !== undefined && { since: new Date(from) }),
+        ...(to !== undefined && { until: new Date(to) }),
+        ...(project !== undefined && { workspace: project }),
+      };
+      if (group_by === "tool") return JSON.stringify({ data: await toolRows(bounds) });
+      return JSON.stringify({ data: rowsOf(await getUsage(bounds), group_by) });
+    },
+  };
+}
+
+function checkedZone(name: string): string {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    throw new KnownError("invalid", `time_zone: "${name}" is no time zone. Expected a name such as Europe/Berlin.`);
+  }
+}
+
+function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): readonly HistoryUsageRow[] {
+  switch (by) {
+    case "day":
+      return report.byDay.map((one) => row(one.date, one));
+    case "week":
+      return report.byWeek.map((one) => row(one.week, one));
+    case "month":
+      return report.byMonth.map((one) => row(one.month, one));
+    case "model":
+      return report.byModel.map((one) => row(one.model, one));
+    case "project":
+      return report.byProject.map((one) => row(one.projectPath, one));
+    case "session":
+      return report.bySession.map((one) => row(one.sessionId, one));
+    case "block":
+      return report.blocks.map((one) => ({
+        ...row(one.startsAt.toISOString(), one),
+        ends_at: one.endsAt.toISOString(),
+        is_gap: one.isGap,
+      }));
+  }
+}
+
+function row(key: string, totals: UsageTotals): HistoryUsageRow {
+  return {
+    key,
+    input_tokens: totals.inputTokens,
+    output_tokens: totals.outputTokens,
+    cache_creation_input_tokens: totals.cacheCreationInputTokens,
+    cache_read_input_tokens: totals.cacheReadInputTokens,
+    calls: totals.calls,
+    cost_micros: totals.costMicros,
+    unpriced_calls: totals.unpricedCalls,
+  };
+}
+
+/** How often each tool was called, and how often it failed. Tools have no tokens of their own. */
+async function toolRows(config: LibraryConfig): Promise<readonly HistoryUsageRow[]> {
+  const tools = await getToolUsage(config);
+  return tools.map(({ name, calls, failed }) => ({
+    key: name,
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    calls,
+    cost_micros: 0,
+    unpriced_calls: 0,
+    failed,
+  }));
+}
