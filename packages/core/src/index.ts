@@ -108,6 +108,7 @@ export { requestOf } from "./loop/request.ts";
 // Drafts while a step is generated.
 export { createBusLive } from "./live/bus-live.ts";
 export { nudgeOthers } from "./live/bus-nudges.ts";
+export { type Unserved, forgetServed, unservedSessions } from "./run/unserved.ts";
 export { publishSessionStatus } from "./live/bus-session-status.ts";
 export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, draftOf, textDelta } from "./live/live.ts";

@@ -300,6 +300,9 @@ export interface Store {
   /** Removes the session from the log and every projection. Its forks stay whole. Refuses with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
+  /** Rejects with a known error if the place of the store has no room or cannot be written. A store without such a place leaves it out. */
+  check?(): Promise<void>;
+
   /** What is kept beside the log: agents, models, keys, webhooks. */
   readonly records: Records;
   /** Waits for what is being written, and closes the store. Calls after that are rejected with `closed`. */

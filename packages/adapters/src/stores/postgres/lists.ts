@@ -45,7 +45,7 @@ export async function listSessions(connections: Connections, query: SessionQuery
 export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
   const { tables, where, values, used } = selection(filter);
   const text = `select count(*)::integer as count from ${tables} where ${where.join(" and ")}`;
-  const [row] = await connections.query(statement("count", used, text), values);
+  const [row] = await connections.query({ ...statement("count", used, text), patient: true }, values);
   return Number(row?.[0]);
 }
 
@@ -56,6 +56,7 @@ export async function usageOf(
   const key = by === "day" ? "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')" : USAGE_KEYS[by];
   const rows = await connections.query(
     {
+      patient: true,
       text: `select ${key}, count(*), ${COUNTERS.map((name) => usageSum(by, name)).join(", ")}
         from skein.sessions s join skein.runs r on r.session_id = s.id
         ${by === "model" ? "left join skein.run_models m on m.session_id = s.id and m.run_id = r.id" : ""}

@@ -44,6 +44,8 @@ export const ApiSession = z.object({
   usage: UsageTotals,
   cost_micros: Count,
   unpriced_calls: Count,
+  /** What no server has that could drive this session, in a sentence. Only for one session, and only where it is so. */
+  unserved: z.string().optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
 
