@@ -34,6 +34,7 @@ export type {
   SessionSummary,
   Snapshot,
   Store,
+  UsageKey,
   UsageQuery,
 } from "./ports/store.ts";
 export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
@@ -49,7 +50,15 @@ export {
   withPlaces,
   sessionNotFound,
 } from "./log/append-rules.ts";
-export { type Counters, type RunCounters, COUNTERS } from "./log/counters.ts";
+export {
+  type Counters,
+  type RunCounters,
+  COUNTERS,
+  RUN_COUNTERS,
+  costTotals,
+  modelTotals,
+  usageTotals,
+} from "./log/counters.ts";
 export { displayText } from "./log/display-text.ts";
 export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";

@@ -13,7 +13,7 @@ import type { Keys, Principal } from "./keys.ts";
 import type { Logins } from "./logins.ts";
 import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
-import type { StoreCheck } from "./observe/health.ts";
+import type { StoreCheck } from "./observe/store-check.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";

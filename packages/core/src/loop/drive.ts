@@ -10,6 +10,7 @@ import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
+import type { ArrivingAnswer } from "./arrived-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
 /** The code that an agent's data names: its tools, its check of answers, its memory. */
@@ -19,7 +20,7 @@ export interface AgentCode {
   readonly memory: PerformDeps["memory"];
 }
 
-export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory"> {
+export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory" | "arriving"> {
   readonly store: Store;
   readonly states: StateCache;
   /** The code behind the agent of a session; none if this process does not have it. */
@@ -62,7 +63,8 @@ export function createLoop(deps: LoopDeps): Runtime {
       // A session that cannot be served here is for its driver to deal with.
       if (!code || problem !== undefined) return [];
       const batch = createBatch(state, deps);
-      settle(batch, () => viewOf(lease, code, startedIn(batch.events) ?? null));
+      const simulated = deps.model.simulated === true;
+      settle(batch, () => ({ ...viewOf(lease, code, startedIn(batch.events) ?? null), simulated }));
       return batch.events;
     },
   };
@@ -85,7 +87,11 @@ async function driveSession(
   }
   let startedHere = claimed.begins ? (state.run?.runId ?? null) : null;
   const log = createDriverLog({ lease, clock, state }, deps);
-  const running = createRunningEffects((effect, stop) => perform(effect, log.state, { ...deps, ...code }, stop));
+  let arrivingAnswer: ArrivingAnswer | undefined;
+  const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
+  const running = createRunningEffects((effect, stop) =>
+    perform(effect, log.state, { ...deps, ...code, arriving }, stop),
+  );
   const stopListening = log.onNews(running.nudge);
   const grace = createGrace(signal, running.nudge, deps);
 
@@ -97,6 +103,8 @@ async function driveSession(
       startedHere = startedIn(batch.events) ?? startedHere;
       return {
         ...viewOf(lease, code as AgentCode, startedHere, problem),
+        simulated: deps.model.simulated === true,
+        arrived: () => arrivingAnswer?.soFar(),
         ...(lastProblem !== undefined && { lastProblem }),
       };
     });

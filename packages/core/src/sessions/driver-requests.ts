@@ -16,7 +16,7 @@ import { parseInput } from "./parse-input.ts";
 import { cancelRequested, controlRequested, rewindRequested } from "./session-facts.ts";
 
 /** Something that the driver will do: its name, and after which event to look for it. */
-export interface Asked {
+interface Asked {
   readonly id: string;
   readonly sequence: number;
 }

@@ -1,12 +1,9 @@
-import { type Store, type Unserved, unservedSessions } from "@skein/core";
 import { type KnownError, isKnownError } from "@skein/protocol";
 import type { RequestContext } from "../request-context.ts";
 
 /** How long anything may take to say how it does, so that `/health` and `/ready` answer within a second. */
 const ANSWER_MS = 900;
 const LEAST_MS = 100;
-/** How often a store is written to only to see that it can be. */
-const WRITE_MS = 5000;
 
 /** How one thing does that a server depends on. */
 export interface PartHealth {
@@ -23,26 +20,6 @@ const STORE_SAYS: Readonly<Partial<Record<KnownError["code"], string>>> = {
   store_corrupt: "The store is damaged.",
 };
 const SILENT = "The store does not answer.";
-
-/** Whether a store can be read and written. Rejects with a known error if it cannot. */
-export type StoreCheck = () => Promise<void>;
-
-export function createStoreCheck({ store, id }: { readonly store: Store; readonly id: string }): StoreCheck {
-  let writtenAt = Number.NEGATIVE_INFINITY;
-  let writing: Promise<void> | undefined;
-
-  async function write(): Promise<void> {
-    await store.records.put([{ tenant: "$health", kind: "probe", id, value: null }]);
-    await store.records.delete("$health", "probe", id);
-    writtenAt = performance.now();
-  }
-
-  return async () => {
-    await store.check?.();
-    if (performance.now() - writtenAt < WRITE_MS) await store.records.get("$health", "probe", id);
-    else await (writing ??= write().finally(() => (writing = undefined)));
-  };
-}
 
 /** How the store does, and what is wrong with it. */
 export async function storeHealth({ shared: { deps, checkStore }, reply }: RequestContext): Promise<PartHealth> {
@@ -80,18 +57,6 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
     () => "failed" as const,
   );
   return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
-}
-
-/** Sessions that no server can drive. Asked by every look at a session, so the store is asked once a second at most. */
-export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
-  let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;
-  return (): Promise<readonly Unserved[]> => {
-    if (known && performance.now() - known.at < 1000) return known.sessions;
-    const sessions = unservedSessions(store.records, now());
-    known = { at: performance.now(), sessions };
-    sessions.catch(() => (known = undefined));
-    return sessions;
-  };
 }
 
 /** Sessions that no server can drive, where there are any. */

@@ -35,7 +35,12 @@ const actionSql: ActionSql = {
   actionType: (action) => quoted(action),
 };
 
-const dollars = (micros: string): string => `${micros} / 1000000.0`;
+/** An amount in dollars, from its micro-dollars and the pico-dollars that are left over. */
+const dollars = (micros: string, rest: string): string => `(${micros} + ${rest} / 1000000.0) / 1000000.0`;
+const part = (name: string): string => dollars(`r.${name}_micros`, `r.${name}_rest`);
+/** What is in no other part of a run's cost. */
+const rest = (of: string): string =>
+  `(r.cost_${of} - ${["input", "output", "cache_write", "cache_read"].map((name) => `r.${name}_${of}`).join(" - ")})`;
 
 /**
  * The tables of the platform API, the Claude API and the agent tables, as sqlite shows them.
@@ -164,9 +169,9 @@ select
       from files f where f.session_id = r.session_id and f.run_id = r.id order by f.place)) as generated_files,
   -- Empty where a call had no price: never a figure that is too low.
   case when r.unpriced_calls > 0 or r.model = '' then '{}' else json_object(
-    'input_cost', ${dollars("r.input_micros")}, 'output_cost', ${dollars("r.output_micros")},
-    'cache_write_cost', ${dollars("r.cache_write_micros")}, 'cache_read_cost', ${dollars("r.cache_read_micros")},
-    'total_cost', ${dollars("r.cost_micros")},
+    'input_cost', ${part("input")}, 'output_cost', ${part("output")},
+    'cache_write_cost', ${part("cache_write")}, 'cache_read_cost', ${part("cache_read")},
+    'server_tool_cost', ${dollars(rest("micros"), rest("rest"))}, 'total_cost', ${part("cost")},
     'total_input_tokens', r.input_tokens + r.cache_creation_input_tokens + r.cache_read_input_tokens,
     'total_output_tokens', r.output_tokens, 'total_cache_creation_tokens', r.cache_creation_input_tokens,
     'total_cache_read_tokens', r.cache_read_input_tokens, 'model_id', r.model,
@@ -182,9 +187,9 @@ ${agentRunsSelect(actionSql)};
 create view api_sessions as
 select s.id, s.created_at, h.updated_at,
   case platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end as status,
-  model, working_directory, total_turns, ${dollars("cost_micros")} as total_cost_usd, parent_session_id, metadata
+  model, working_directory, total_turns, ${dollars("cost_micros", "cost_rest")} as total_cost_usd, parent_session_id, metadata
 from sessions s join heads h on h.session_id = s.id;
-${messageView(dollars)}
+${messageView((micros) => `${micros} / 1000000.0`)}
 create view api_checkpoints as
 select id, session_id, user_message_uuid, created_at, files_modified from checkpoints;
 `;

@@ -122,7 +122,13 @@ function pageText(page: Page<Session>): string {
 
 /** A session as the API shows it: the platform API's status, and nothing of how it is stored. */
 function wire(session: Session): ApiSession {
-  return { ...session, status: platformStatus(session), activity: session.status };
+  return {
+    ...session,
+    status: platformStatus(session),
+    activity: session.status,
+    estimated: session.estimated_calls > 0,
+    simulated: session.simulated_calls > 0,
+  };
 }
 
 async function createFor(
