@@ -150,7 +150,7 @@ async function callNow(args: readonly string[], { env, cwd = process.cwd() }: Ca
         stderr,
         exit: (status = 0) => resolve(status),
       };
-      calls.run(called, () => main(args).then(resolve, reject));
+      void calls.run(called, () => main(args).then(resolve, reject));
     });
     await Promise.all([stdout, stderr].map((stream) => new Promise((resolve) => stream.end(resolve))));
     const said = Buffer.concat(err).toString().replaceAll(AT_WORK, "");
