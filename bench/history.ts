@@ -20,6 +20,7 @@ const HELP = `npm run bench -- history [folder] [options]
 Without a folder a corpus of 400 files and 400 MB is made, with the shape of real transcripts. Ends with 1 if a goal was missed.
 
 ${FROM_HELP}
+  --only NAME    usage, list, search, index, export or watch alone
   --quick        one run of each instead of five
   --alone        without fetching the other tools
   --json         the results as JSON
@@ -38,6 +39,8 @@ const peers = ["ccusage@20.0.24", "@anthropic-ai/claude-agent-sdk"];
 interface Figure {
   readonly ms: number;
   readonly mb: number;
+  /** Processor time: steadier than `ms` on a machine that others use too. */
+  readonly cpu?: number;
 }
 
 /** Answers whether every goal was met. */
@@ -55,8 +58,20 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const folder = benchFolder(args, work);
     if (!isJson) describe(folder);
     const tools = args.includes("--alone") ? undefined : install(work);
-    const rows = [...usageRows(folder, work, tools), ...listRows(folder, work, tools), ...searchRows(folder, work)];
-    return print([...rows, ...indexRows(folder, work), ...exportRows(folder, work), await watchRow(work)]);
+    const parts: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
+      usage: () => usageRows(folder, work, tools),
+      list: () => listRows(folder, work, tools),
+      search: () => searchRows(folder, work),
+      index: () => indexRows(folder, work),
+      export: () => exportRows(folder, work),
+      watch: async () => [await watchRow(work)],
+    };
+    const at = args.indexOf("--only");
+    const only = at < 0 ? undefined : args[at + 1];
+    const rows: Row[] = [];
+    for (const [name, make] of Object.entries(parts))
+      if (only === undefined || only === name) rows.push(...(await make()));
+    return print(rows);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -186,14 +201,16 @@ const calls = {
   index: (config) => history.buildIndex({ ...config, cacheFolder }),
   export: async (config) => { let bytes = 0; for await (const { content } of history.exportAllSessions("html", config)) bytes += content.length; return bytes; },
 };
-const time = async (config) => { const start = performance.now(); await calls[what](config); return performance.now() - start; };
+const cpus = [];
+const time = async (config) => { const start = performance.now(); const before = process.cpuUsage(); await calls[what](config); const { user, system } = process.cpuUsage(before); cpus.push((user + system) / 1000); return performance.now() - start; };
 const first = await time(process.argv[4] === "indexed" ? kept : none);
 const mb = process.resourceUsage().maxRSS / 1024;
 if (process.argv[4] !== undefined) { console.log(JSON.stringify({ first, mb })); process.exit(0); }
 const cold = what === "export" ? 0 : await time(none);
 let again = 0;
 if (what !== "export") { if (what.startsWith("search")) await history.buildIndex(kept); await time(kept); await time(kept); again = Math.min(await time(kept), await time(kept)); }
-console.log(JSON.stringify({ first, cold, again, mb }));
+const cpu = { first: cpus[0], cold: cpus[1] ?? 0, again: Math.min(...cpus.slice(-2)) };
+console.log(JSON.stringify({ first, cold, again, mb, cpu }));
 `;
 
 interface Measured {
@@ -202,23 +219,22 @@ interface Measured {
   readonly again: Figure;
 }
 
+type Call = keyof Measured;
+
 function inProcess(folder: string, work: string, what: string): Measured {
-  const results: { first: number; cold: number; again: number; mb: number }[] = [];
+  const results: { first: number; cold: number; again: number; mb: number; cpu: Record<Call, number> }[] = [];
   for (let i = 0; i < (what === "export" || what === "index" ? Math.min(runs, 3) : runs); i += 1) {
     const cache = mkdtempSync(join(work, "cache-"));
     results.push(JSON.parse(child([folder, cache, what])) as (typeof results)[number]);
     rmSync(cache, { recursive: true, force: true });
   }
   const mb = Math.max(...results.map((result) => result.mb));
-  const figure = (pick: (result: (typeof results)[number]) => number): Figure => ({
-    ms: median(results.map(pick)),
+  const figure = (call: Call): Figure => ({
+    ms: median(results.map((result) => result[call])),
     mb,
+    cpu: median(results.map(({ cpu }) => cpu[call])),
   });
-  return {
-    first: figure(({ first }) => first),
-    cold: figure(({ cold }) => cold),
-    again: { ...figure(({ again }) => again), mb: 0 },
-  };
+  return { first: figure("first"), cold: figure("cold"), again: { ...figure("again"), mb: 0 } };
 }
 
 function wholeProcess(folder: string, work: string, what: string): Figure {
@@ -236,16 +252,21 @@ function child(args: readonly string[]): string {
 /** A command from start to end, with its largest memory where the system can tell. */
 function whole(command: string, args: readonly string[], env: Record<string, string>): Figure {
   const times: number[] = [];
+  const cpus: number[] = [];
   let mb = 0;
   const canMeasure = existsSync("/usr/bin/time");
   for (let i = 0; i < runs; i += 1) {
     const started = performance.now();
-    const [name, all] = canMeasure ? ["/usr/bin/time", ["-f", "%M", command, ...args]] : [command, args];
+    const [name, all] = canMeasure ? ["/usr/bin/time", ["-f", "%M %U %S", command, ...args]] : [command, args];
     const result = spawnSync(name, all, { encoding: "utf8", env: { ...process.env, ...env }, maxBuffer: 1 << 28 });
     times.push(performance.now() - started);
-    mb = Math.max(mb, Number(result.stderr.trim().split("\n").at(-1)) / 1024 || 0);
+    const [kilobytes = 0, user = 0, system = 0] = (result.stderr.trim().split("\n").at(-1) ?? "")
+      .split(" ")
+      .map(Number);
+    mb = Math.max(mb, kilobytes / 1024 || 0);
+    cpus.push((user + system) * 1000 || 0);
   }
-  return { ms: median(times), mb };
+  return { ms: median(times), mb, cpu: median(cpus) };
 }
 
 function sdkList(folder: string, tools: string): { readonly first: Figure; readonly next: Figure } {
@@ -313,7 +334,7 @@ function isMissed(figure: Figure | undefined, goal: Goal | undefined): boolean {
 
 function printTable(rows: readonly Row[]): boolean {
   const width = Math.max(...rows.map(([what]) => what.length));
-  console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
+  console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"cpu ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
   let missed = 0;
   for (const [what, figure, goal] of rows) {
     const ms = figure ? figure.ms.toFixed(figure.ms < 10 ? 1 : 0) : "-";
@@ -321,7 +342,7 @@ function printTable(rows: readonly Row[]): boolean {
     const isOver = isMissed(figure, goal);
     if (isOver) missed += 1;
     console.log(
-      `${what.padEnd(width)}  ${ms.padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isOver ? "  MISSED" : ""}`,
+      `${what.padEnd(width)}  ${ms.padStart(8)}  ${(figure?.cpu ? figure.cpu.toFixed(0) : "").padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isOver ? "  MISSED" : ""}`,
     );
   }
   return missed === 0;

@@ -30,6 +30,9 @@ export interface Postgres {
   /** Starts it again on the same port, after `crash`. */
   start(): Promise<void>;
   restart(): Promise<void>;
+  /** Makes the server hang (SIGSTOP): it takes connections and answers nothing, until `wake`. */
+  freeze(): void;
+  wake(): void;
   /** Stops it and removes its folder. */
   stop(): Promise<void>;
 }
@@ -108,6 +111,8 @@ export async function startPostgres({
   return {
     url: `postgres://skein@127.0.0.1:${port}/postgres`,
     crash: () => end("SIGQUIT"),
+    freeze: () => signalAll(postmaster(data), "SIGSTOP"),
+    wake: () => signalAll(postmaster(data), "SIGCONT"),
     start,
     async restart() {
       await end("SIGQUIT");
@@ -118,6 +123,14 @@ export async function startPostgres({
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Stops or wakes the server with the processes of its connections. */
+function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
+  // The server first: it would replace a child that does not answer.
+  process.kill(pid, signal);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+  for (const child of children) process.kill(Number(child), signal);
 }
 
 /** The server that the tests use: the one that `SKEIN_TEST_POSTGRES_URL` names, or one of our own. */

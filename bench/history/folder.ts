@@ -9,10 +9,10 @@ const wanted = { files: 400, bytes: 400_000_000 };
 
 /** `--from DIR`, a folder that is measured as it is, or a generated corpus. `times` makes a larger one. */
 export function benchFolder(args: readonly string[], work: string, times = 1): string {
-  const at = args.indexOf("--from");
-  const from = at < 0 ? undefined : args[at + 1];
+  const fromAt = args.indexOf("--from");
+  const from = fromAt < 0 ? undefined : args[fromAt + 1];
   if (from !== undefined) return grown(from, join(work, "corpus"), wanted.bytes * times);
-  const given = args.find((arg) => !arg.startsWith("-"));
+  const given = args.find((arg, at) => !arg.startsWith("-") && args[at - 1] !== "--only");
   if (given !== undefined) return given;
   const folder = join(work, "corpus");
   writeCorpus({ folder, files: wanted.files * times, bytes: wanted.bytes * times, seed: 1 });

@@ -11,6 +11,8 @@ const folder = fileURLToPath(new URL("../", import.meta.url));
 const SAYS: Readonly<Record<string, readonly RegExp[]>> = {
   "first-session": [/The answer is 4/, /session\.completed/],
   hello: [/The answer is 42/],
+  // Only a module for `skein run --agent`.
+  "own-tool": [],
   tools: [/"sky":"sunny"/, /2 steps, \$0\.\d+/, /tool_execution/],
   "frontend-tool": [/awaiting_frontend_tools: pick_colour/, /The other process: accepted/, /answered: "blue"/],
   "crash-and-resume": [/ended with SIGKILL/, /outcome of this call is unknown/, /Letters: 1$/m],

@@ -70,9 +70,9 @@ const SHOWN: Readonly<Record<string, string>> = {
   "home-desktop-light": "console-home.png",
   "session-desktop-dark": "console-session.png",
   "sessions-desktop-light": "console-sessions.png",
-  "claude-code-desktop-light": "console-claude-code.png",
+  "claude-code-desktop-dark": "console-claude-code.png",
   "context-desktop-light": "console-context.png",
-  "home-phone-dark": "console-phone.png",
+  "home-phone-light": "console-phone.png",
 };
 const isForDocs = process.argv.includes("--docs");
 
@@ -98,6 +98,8 @@ try {
         await page.goto(`${url}${shot.path(world)}`);
         await page.waitForLoadState("load");
         await delay(1200);
+        // What loads is drawn as grey bars.
+        await page.locator(".sk").first().waitFor({ state: "detached" });
         await shot.before?.(page);
         await delay(400);
         const name = `${shot.name}-${size}-${dark ? "dark" : "light"}`;

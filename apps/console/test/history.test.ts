@@ -3,7 +3,7 @@ import type { HistoryMessage } from "../src/api/api.ts";
 import { continueCommand } from "../src/history/continue-command.ts";
 import { viewOfMessages } from "../src/history/history-view.ts";
 import { mergedPages } from "../src/sessions/merged-pages.ts";
-import type { Pages } from "../src/sessions/use-pages.ts";
+import type { Pages } from "../src/sessions/pages.ts";
 
 function message(offset: number, more: Partial<HistoryMessage>): HistoryMessage {
   return {

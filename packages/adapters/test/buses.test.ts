@@ -110,6 +110,23 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       stop();
     });
 
+    test("session_lock:{id} is gone after a rewind, and everything of a session after its end in the store", async () => {
+      const bus = await ready(machine());
+      const store = createMemoryStore();
+      const stop = publishSessionStatus({ store, bus, now: Date.now });
+      const script = createScript({ store, ids: createIds() });
+      await script.create();
+      const [lock, shown] = [`session_lock:${script.sessionId}`, `session:${script.sessionId}`];
+      const lease = await script.claim();
+      await script.append([{ event_type: "title.generated", data: { title: "Driven" } }], { lease });
+      // Nothing is under way: whatever the driver wrote last, nobody drives it.
+      await expect.poll(() => [redis.ask("EXISTS", lock), redis.ask("EXISTS", shown)], SOON).toEqual(["0", "1"]);
+      await store.delete(script.sessionId);
+      bus.show({ kind: "deleted", sessionId: script.sessionId });
+      await expect.poll(() => redis.ask("EXISTS", shown), SOON).toBe("0");
+      stop();
+    });
+
     test("a lock that another machine has put there since is left alone", async () => {
       const bus = await ready(machine());
       bus.show({ kind: "locked", sessionId: id });

@@ -219,6 +219,7 @@ describe("a disk", () => {
       store.records.put([{ tenant: "t", kind: "k", id: "i", value: "z".repeat(9000) }]),
     ]);
     for (const result of refused) expect(result).toMatchObject({ reason: { code: "disk_full" } });
+    await expect(store.check?.()).rejects.toMatchObject({ code: "disk_full" });
     expect(await store.read(script.sessionId)).toHaveLength(1);
     expect(readFileSync(logOf(folder, script.sessionId))).toEqual(before);
     expect(readdirSync(join(folder, "log"))).toHaveLength(1);

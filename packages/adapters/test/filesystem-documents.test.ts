@@ -15,7 +15,8 @@ const CONFIG_KEYS = words(`agent_uuid system_prompt model max_steps thinking_tok
   conversation_history title extras created_at updated_at last_run_at total_runs`);
 const CONVERSATION_KEYS = words(`conversation_id agent_uuid run_id started_at completed_at user_message final_response
   messages stop_reason total_steps usage generated_files cost extras sequence_number created_at`);
-const COST_KEYS = words(`input_cost output_cost cache_write_cost cache_read_cost total_cost total_input_tokens
+const COST_KEYS =
+  words(`input_cost output_cost cache_write_cost cache_read_cost server_tool_cost total_cost total_input_tokens
   total_output_tokens total_cache_creation_tokens total_cache_read_tokens model_id long_context_applied currency`);
 const ACTION_START = words("log_id agent_uuid run_id timestamp step_number action_type action_data");
 /** The specification's example lines: their keys after `action_data`, and the keys in it. */

@@ -373,6 +373,7 @@ describe("schema agent (agent tables)", () => {
       output_cost: 0.039,
       cache_write_cost: 0.0015,
       cache_read_cost: 0.00024,
+      server_tool_cost: 0,
       total_cost: 0.05214,
       total_input_tokens: 5000,
       total_output_tokens: 2600,

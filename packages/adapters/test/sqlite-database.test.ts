@@ -1,5 +1,5 @@
 /** What a commit waits for: the disk, unless all that it holds may be lost with the power. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -22,4 +22,16 @@ test("only a group of jobs that are all fleeting does not wait for the disk", as
   const failing = db.writeFleeting(() => db.run("insert into nowhere values (1)"));
   await expect(failing).rejects.toThrow();
   expect(await db.write(setting)).toBe(FULL);
+});
+
+test("a file without a byte is refused with what to do, unless it was made a moment ago", () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-empty-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.db");
+  const open = () => openDatabase({ file, busyMs: 1000, committed: () => {} });
+  writeFileSync(file, "");
+  utimesSync(file, 0, 0);
+  expect(open).toThrow(/The file is empty \(0 bytes\)/);
+  utimesSync(file, new Date(), new Date());
+  open().close();
 });

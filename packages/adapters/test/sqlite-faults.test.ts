@@ -95,6 +95,12 @@ describe("a file that cannot be used", () => {
     const runs = await before.runs(sessionId);
     await before.close();
     const db = new DatabaseSync(file);
+    for (const name of ["agent_config", "conversation_history", "agent_runs", "api_sessions"])
+      db.exec(`drop view if exists ${name}`);
+    const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
+    const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];
+    for (const name of [...added, "reserved_until"]) db.exec(`alter table sessions drop column ${name}`);
+    for (const name of [...added, ...parts]) db.exec(`alter table runs drop column ${name}`);
     db.exec(
       "drop table session_metadata; drop index sessions_used; drop index sessions_last_used; drop table run_models; pragma user_version = 1",
     );
@@ -244,6 +250,8 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
       if (code === "none") acknowledged += 1;
     }
     expect(code).toBe("disk_full");
+    // What `/health` asks for.
+    expect(await codeOf(store.check?.() ?? Promise.resolve())).toBe("disk_full");
     expect(await store.read(script.sessionId)).toHaveLength(acknowledged);
     const together = await Promise.all(Array.from({ length: 4 }, () => codeOf(script.prompt(text))));
     expect(together).toEqual(Array.from({ length: 4 }, () => "disk_full"));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { execFileSync } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createAgents, createModels } from "@skein/core";
@@ -140,6 +141,7 @@ test("pattern 2: pages through conversations, newest first", () => {
     output_cost: 0.039,
     cache_write_cost: 0.0015,
     cache_read_cost: 0.00024,
+    server_tool_cost: 0,
     total_cost: 0.05214,
     total_input_tokens: 5000,
     total_output_tokens: 2600,
@@ -248,4 +250,17 @@ test.each([
   expect(
     plan.filter((line) => /^SCAN (events|e|sessions|s|runs|r|messages|m|checkpoints)\b(?!.*USING)/.test(line)),
   ).toEqual([]);
+});
+
+test("Debian's sqlite3 (3.40) reads every view and copies the file", () => {
+  const asked = (at: string, sql: string): string => execFileSync("sqlite3", [at, sql], { encoding: "utf8" });
+  const file = String(db.prepare("pragma database_list").get()?.["file"]);
+  const copy = join(file, "..", "copy.db");
+  asked(file, `vacuum into '${copy}'`);
+  const views = asked(copy, "select name from sqlite_master where type = 'view'").trim().split("\n");
+  expect(views.length).toBeGreaterThan(10);
+  for (const view of views) {
+    const rows = JSON.stringify(db.prepare(`select * from ${view}`).all().length);
+    expect([view, asked(copy, `select count(*) from ${view}`).trim()]).toEqual([view, rows]);
+  }
 });

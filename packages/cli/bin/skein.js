@@ -3,20 +3,27 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+const inClone = existsSync(new URL("../src/main.ts", import.meta.url));
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
-  console.error(
-    `skein needs Node 22.18 or newer, and this is ${process.version}. In a clone use "npx skein …" or "npm start": they bring Node 24.`,
-  );
+  const help = inClone
+    ? 'In a clone use "npx skein …" or "npm start": they bring Node 24.'
+    : "Install a newer one from https://nodejs.org, or run this once with: npx -p node@24 -p @skein/cli skein …";
+  console.error(`skein needs Node 22.18 or newer, and this is ${process.version}. ${help}`);
   process.exit(1);
 }
 
 // In a clone the sources run as they are, without a build. Worker threads see them only if the flag is on the process itself.
-const inClone = existsSync(new URL("../src/main.ts", import.meta.url));
 if (inClone && !process.execArgv.includes("--conditions=@skein/source")) {
   const file = fileURLToPath(import.meta.url);
-  const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", ...process.execArgv, file];
-  process.execve(process.execPath, [process.execPath, ...args, ...process.argv.slice(2)]);
+  const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", ...process.execArgv, file];
+  const args = [...flags, ...process.argv.slice(2)];
+  // A process cannot become another one on Windows.
+  if (process.platform === "win32") {
+    const { spawnSync } = await import("node:child_process");
+    process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);
+  }
+  process.execve(process.execPath, [process.execPath, ...args]);
 }
 
 (await import("node:module")).enableCompileCache?.();

@@ -57,6 +57,16 @@ export const skein: Group = {
       load: async () => (await import("./commands/adopt.ts")).adopt,
     },
     {
+      name: "backup",
+      summary: "A backup of a store in a new folder, also while a server works on it",
+      load: async () => (await import("./commands/backup.ts")).backup,
+    },
+    {
+      name: "restore",
+      summary: "Bring a backup back, into a new or empty store",
+      load: async () => (await import("./commands/backup.ts")).restore,
+    },
+    {
       name: "move",
       summary: "Copy everything from one store to another, such as sqlite to PostgreSQL",
       load: async () => (await import("./commands/move.ts")).move,

@@ -9,8 +9,7 @@ import { difference, editPreview } from "../src/commands/chat/edit-preview.ts";
 import { createPasteReader } from "../src/commands/chat/typed-input.ts";
 import { createMarkdownWriter } from "../src/terminal/markdown.ts";
 import { createTextPaint } from "../src/terminal/styled.ts";
-import { skeinHere } from "./in-process.ts";
-import { dataFolder } from "./skein.ts";
+import { dataFolder, skein } from "./skein.ts";
 
 const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 const paste = (text: string): string => `\u001B[200~${text}\u001B[201~`;
@@ -100,7 +99,7 @@ test.skipIf(!hasScript)(
   async () => {
     const folder = dataFolder();
     writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
-    const before = await skeinHere(folder, "run", `Earlier ${script([{ text: "What was said before." }])}`);
+    const before = await skein(folder, "run", `Earlier ${script([{ text: "What was said before." }])}`);
     const id = /session ([0-9a-f-]{36})/.exec(before.err)?.[1] ?? "";
     const command = `stty cols 60; exec '${process.execPath}' '${bin}' chat --tools '${folder}' --session ${id}`;
     const child = spawn("script", ["-qec", command, "/dev/null"], {
@@ -132,7 +131,7 @@ test.skipIf(!hasScript)(
     expect(text).not.toContain("May this run?");
     child.stdin.write("/exit\r");
     await new Promise((resolve) => child.once("close", resolve));
-    const { out } = await skeinHere(folder, "runs", "list", id, "--json");
+    const { out } = await skein(folder, "runs", "list", id, "--json");
     const [run] = out
       .trim()
       .split("\n")

@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { skeinHere } from "./in-process.ts";
-import { dataFolder } from "./skein.ts";
+import { dataFolder, skein } from "./skein.ts";
 
 /** How a real shell is asked what it would complete: a word a line. */
 const SHELLS = {
@@ -21,7 +20,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   test.skipIf(!isThere)(`${shell} completes commands, options and their values`, async () => {
     const folder = dataFolder();
     const file = join(folder, "completion");
-    const { code, out } = await skeinHere(folder, "completion", shell);
+    const { code, out } = await skein(folder, "completion", shell);
     expect(code).toBe(0);
     writeFileSync(file, out);
     const completed = (...words: readonly string[]): readonly string[] => {
@@ -41,7 +40,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
 }
 
 test("a shell that is not known is refused with those that are", async () => {
-  expect(await skeinHere(dataFolder(), "completion", "cmd")).toMatchObject({
+  expect(await skein(dataFolder(), "completion", "cmd")).toMatchObject({
     code: 2,
     err: expect.stringContaining("bash, zsh, fish"),
   });

@@ -150,7 +150,7 @@ test("every example in a help and in the documents is a call that the command re
 /** The words of a line as a shell splits them, up to a pipe, a redirection or a comment. */
 function shellWords(line: string): readonly string[] {
   const words = [...line.matchAll(/(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"'])+/g)].map(([word]) => word);
-  const end = words.findIndex((word) => /^(\||>|<|#|&&|;)/.test(word));
+  const end = words.findIndex((word) => /^(\||>|<|#|&|;)/.test(word));
   return (end < 0 ? words : words.slice(0, end)).map((word) =>
     word.replaceAll(
       /"((?:\\.|[^"\\])*)"|'([^']*)'/g,

@@ -1,9 +1,11 @@
 /** Rules of single commands that need no process of their own. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { writeCorpus } from "@skein/history/testing";
+import { fileURLToPath } from "node:url";
 import { script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { greeting } from "../src/commands/serve.ts";
@@ -11,8 +13,7 @@ import { skein as everything } from "../src/main.ts";
 import type { Command, Group } from "../src/terminal/command.ts";
 import { isConfirmed } from "../src/terminal/confirm.ts";
 import { helpOf } from "../src/terminal/help.ts";
-import { skeinHere } from "./in-process.ts";
-import { lines } from "./skein.ts";
+import { lines, skein } from "./skein.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -20,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const call = (...args: readonly string[]) => skeinHere(folder, ...args);
+const call = (...args: readonly string[]) => skein(folder, ...args);
 
 async function commandNamed(name: string): Promise<Command> {
   let found: Command | Group = everything;
@@ -141,6 +142,47 @@ test("a session that was adopted from Claude Code cannot be continued here, and 
       out: "",
       err: expect.stringContaining(`skein run --server http://127.0.0.1:7433 --session ${adopted}`),
     });
+});
+
+test("the commands of the README's first 15 minutes work, one after the other", async () => {
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const [, block = ""] = /## The first 15 minutes[^]+?```sh\n([^]+?)```/.exec(readme) ?? [];
+  const home = join(folder, "first-hour");
+  mkdirSync(home);
+  const said: string[] = [];
+  for (const line of block.split("\n").filter((text) => text.startsWith("npx skein ") && !text.includes("chat"))) {
+    const words = [...line.replace(/ #.*/, "").matchAll(/"([^"]*)"|\S+/g)].map(([word, text]) => text ?? word);
+    const args = words
+      .slice(2)
+      .map((word) =>
+        word.startsWith("examples/") ? join(root, word) : word === "session.jsonl" ? join(home, word) : word,
+      );
+    const { code, out, err } = await skein(home, ...args);
+    expect([line, code, err]).toEqual([line, 0, err]);
+    said.push(out);
+  }
+  expect(said[0]).toContain("The answer is 4");
+  expect(said[1]).toContain("How much is 2+2?");
+  expect(said[2]).toMatch(/You rolled \d+ of 20/);
+  expect(said[3]).toContain("How much is 2+2?");
+  expect(lines(readFileSync(join(home, "session.jsonl"), "utf8")).length).toBeGreaterThan(5);
+});
+
+/** An old Node of the machine, if there is one. */
+const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) =>
+  /^v(1\d|20|21)\./.test(existsSync(path) ? spawnSync(path, ["--version"], { encoding: "utf8" }).stdout : ""),
+);
+
+test.skipIf(oldNode === undefined)("an old Node is told what to do, in a clone and where it is installed", () => {
+  const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+  const installed = join(folder, "installed", "bin");
+  mkdirSync(installed, { recursive: true });
+  writeFileSync(join(folder, "installed", "package.json"), '{"type":"module"}');
+  copyFileSync(bin, join(installed, "skein.js"));
+  const said = (file: string): string => spawnSync(oldNode ?? "", [file], { encoding: "utf8" }).stderr;
+  expect(said(bin)).toContain('In a clone use "npx skein …"');
+  expect(said(join(installed, "skein.js"))).toContain("npx -p node@24 -p @skein/cli skein …");
 });
 
 test("a server's first greeting has the key on a terminal, and not in a log", () => {

@@ -6,8 +6,7 @@ import { script } from "@skein/simulator";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { testServer } from "../../server/test/world.ts";
-import { skeinHere } from "./in-process.ts";
-import { type Ended, dataFolder, lines } from "./skein.ts";
+import { type Ended, dataFolder, lines, skein } from "./skein.ts";
 
 const deploy = defineTool({
   name: "deploy",
@@ -20,7 +19,7 @@ const deploy = defineTool({
 test("run, sessions and runs work on a server as they do on a store", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
-  const call = (...args: readonly string[]): Promise<Ended> => skeinHere(folder, "--server", url, ...args);
+  const call = (...args: readonly string[]): Promise<Ended> => skein(folder, "--server", url, ...args);
   const json = async (...args: readonly string[]) => lines((await call(...args, "--json")).out);
 
   const ran = await call("run", `Hello ${script([{ text: "Good day." }])}`);
@@ -65,7 +64,7 @@ test("a run on a server that waits is answered from here, and the run goes on", 
     ["Plain", []],
   ])
     await server.call("POST", "/v1/agents", { name, tools });
-  const call = (...args: readonly string[]): Promise<Ended> => skeinHere(folder, ...args, "--server", server.url);
+  const call = (...args: readonly string[]): Promise<Ended> => skein(folder, ...args, "--server", server.url);
   const prompt = script([{ tools: [{ name: "deploy", input: { to: "prod" } }] }, { text: "It said: $LAST" }]);
 
   expect(await call("run", prompt)).toMatchObject({ code: 2, err: expect.stringContaining("Deployer") });
@@ -93,13 +92,13 @@ test.each([
   [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--server and --agent at once/],
   [["run", "Hi", "--agent-name", "x"], 2, /give --server URL too/],
 ])("%j is a sentence", async (args, code, sentence) => {
-  expect(await skeinHere(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
+  expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 
 test("a key that the server does not know is said, with where to put another", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ store: `sqlite:${join(folder, "skein.db")}` });
-  const { code, err } = await skeinHere(folder, "sessions", "list", "--server", url);
+  const { code, err } = await skein(folder, "sessions", "list", "--server", url);
   expect(code).toBe(1);
   expect(err).toContain("SKEIN_API_KEY");
 });

@@ -13,6 +13,8 @@ export interface ConnectionOptions {
 export interface FollowOptions extends ConnectionOptions {
   /** The last event that is known; 0, the default, begins at the start. */
   readonly after?: number;
+  /** End when this run has ended. Without it the following goes on with the next run. */
+  readonly runId?: string;
 }
 
 /** What a follower is given: events in order without a gap, drafts in between, and a reset where the log is another one. */
@@ -46,12 +48,12 @@ const SILENCE_MS = 45_000;
 /**
  * Follows a session for as long as the caller wants, over as many connections as it takes.
  *
- * Ends when the signal aborts, or when the session is deleted. Throws what another attempt would not mend: a wrong key, no such session.
+ * Ends when the signal aborts, when the session is deleted, or with the run that was named. Throws what another attempt would not mend: a wrong key, no such session.
  */
 export async function* followSession(
   client: ClientOptions,
   sessionId: string,
-  { after = 0, ...options }: FollowOptions = {},
+  { after = 0, runId, ...options }: FollowOptions = {},
 ): AsyncGenerator<Followed> {
   let last = after;
   const path = (): string => `/v1/sessions/${encodeURIComponent(sessionId)}/events?after=${last}`;
@@ -64,9 +66,16 @@ export async function* followSession(
     } else if (frame.id === undefined) yield { type: "draft", draft: JSON.parse(frame.data) as Draft };
     else if (Number(frame.id) > last) {
       last = Number(frame.id);
-      yield { type: "event", event: JSON.parse(frame.data) as Event };
+      const event = JSON.parse(frame.data) as Event;
+      yield { type: "event", event };
+      if (runId !== undefined && endsRun(event, runId)) return;
     }
   }
+}
+
+function endsRun({ event_type, data }: Event, runId: string): boolean {
+  const isEnd = event_type === "session.completed" || event_type === "session.failed";
+  return isEnd && (data as { readonly run_id?: string }).run_id === runId;
 }
 
 /** Follows which sessions change, over as many connections as it takes. A change may come twice, and none is left out. */

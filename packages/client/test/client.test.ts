@@ -40,8 +40,10 @@ test("the calls are typed from the route table, and errors have their code", asy
     params: { session_id },
     body: { role: "user", content: { text: scripted("Hi.", [{ text: "Hello." }]) } },
   });
-  for await (const one of client.follow(session_id))
-    if (one.type === "event" && one.event.event_type === "session.completed") break;
+  const types: string[] = [];
+  for await (const one of client.follow(session_id, { runId: run_id }))
+    if (one.type === "event") types.push(one.event.event_type);
+  expect(types.at(-1)).toBe("session.completed");
   expect((await client.getRun({ params: { session_id, run_id } })).final_response).toBe("Hello.");
   expect((await client.listAgents()).data).toEqual([agent]);
   expect((await client.listSessions({ query: { status: "completed", limit: 1 } })).data).toHaveLength(1);

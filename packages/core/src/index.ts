@@ -34,6 +34,7 @@ export type {
   SessionSummary,
   Snapshot,
   Store,
+  UsageKey,
   UsageQuery,
 } from "./ports/store.ts";
 export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
@@ -49,7 +50,15 @@ export {
   withPlaces,
   sessionNotFound,
 } from "./log/append-rules.ts";
-export { type Counters, type RunCounters, COUNTERS } from "./log/counters.ts";
+export {
+  type Counters,
+  type RunCounters,
+  COUNTERS,
+  RUN_COUNTERS,
+  costTotals,
+  modelTotals,
+  usageTotals,
+} from "./log/counters.ts";
 export { displayText } from "./log/display-text.ts";
 export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";
@@ -108,6 +117,7 @@ export { requestOf } from "./loop/request.ts";
 // Drafts while a step is generated.
 export { createBusLive } from "./live/bus-live.ts";
 export { nudgeOthers } from "./live/bus-nudges.ts";
+export { type Unserved, forgetServed, unservedSessions } from "./run/unserved.ts";
 export { publishSessionStatus } from "./live/bus-session-status.ts";
 export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, draftOf, textDelta } from "./live/live.ts";

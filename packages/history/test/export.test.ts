@@ -114,6 +114,7 @@ describe("HTML", () => {
     ["unclosed code", "`a ``b ".repeat(20_000)],
     ["nested lists", Array.from({ length: 3000 }, (_, at) => `${" ".repeat(at % 40)}- x`).join("\n")],
     ["nested quotes", ">".repeat(20_000)],
+    ["unclosed comments", `\`\`\`ts\n${"/*".repeat(24_000)}\n\`\`\``],
     ["unclosed links", "[a](http://".repeat(10_000)],
     ["unclosed tags", "<command-name>".repeat(10_000)],
   ])("HTML of text with %s is made in linear time", async (_, text) => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { priceCall } from "@skein/protocol";
+import { exactCost, microsOf, priceCall } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { getUsage, isWorkspaceNotFoundError, listSessions } from "../src/index.ts";
 import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
@@ -232,12 +232,12 @@ describe("grouping", () => {
       report.bySession,
       report.blocks,
     ];
-    for (const field of ["inputTokens", "outputTokens", "cacheReadInputTokens", "costMicros", "calls"] as const) {
+    for (const field of ["inputTokens", "outputTokens", "cacheReadInputTokens", "calls", "costUsd"] as const) {
       for (const group of groups) {
         expect(
           group.reduce((sum, entry) => sum + entry[field], 0),
           field,
-        ).toBe(report.totals[field]);
+        ).toBeCloseTo(report.totals[field], 9);
       }
     }
     const talk = conversation("2026-11-01T23:30:00.000Z");
@@ -362,7 +362,7 @@ function plainCount(root: string): { tokens: number; costMicros: number; calls: 
     }
   }
   let tokens = 0;
-  let costMicros = 0;
+  let picos = 0n;
   for (const [key, counts] of calls) {
     const {
       input_tokens = 0,
@@ -375,16 +375,16 @@ function plainCount(root: string): { tokens: number; costMicros: number; calls: 
       ephemeral_5m_input_tokens: counts["ephemeral_5m_input_tokens"] ?? 0,
       ephemeral_1h_input_tokens: counts["ephemeral_1h_input_tokens"] ?? 0,
     };
-    costMicros +=
-      priceCall(models.get(key) ?? "", {
-        input_tokens,
-        output_tokens,
-        cache_creation_input_tokens,
-        cache_read_input_tokens,
-        cache_creation,
-      })?.total_micros ?? 0;
+    const cost = priceCall(models.get(key) ?? "", {
+      input_tokens,
+      output_tokens,
+      cache_creation_input_tokens,
+      cache_read_input_tokens,
+      cache_creation,
+    });
+    picos += cost ? exactCost(cost).total : 0n;
   }
-  return { tokens, costMicros, calls: calls.size };
+  return { tokens, costMicros: microsOf(picos), calls: calls.size };
 }
 
 test("a second, independent count gives the same tokens and micro-dollars", async () => {

@@ -9,6 +9,7 @@ export type { DraftPiece, ModelStreamEvent } from "./draft-piece.ts";
 export * from "./error.ts";
 export * from "./event.ts";
 export * from "./ids.ts";
+export * from "./money.ts";
 export * from "./prices.ts";
 export * from "./session.ts";
 export * from "./usage.ts";

@@ -1,15 +1,19 @@
 /**
- * What a model call costs, in integer micro-dollars. One table for the loop, the history and SQL.
+ * What a model call costs, exactly, in pico-dollars. One table for the loop, the history and SQL.
  *
  * A model that is not in the table is *unpriced*: `priceCall` then answers `undefined`, never 0, because a
  * silent zero would make a total look complete that is not.
  */
+import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import type { CallCost } from "./usage.ts";
+
+/** Whoever needs prices alone needs not load the schemas. */
+export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 
 /** The day on which the figures were last compared with the published list. */
 export const PRICES_VERSION = "2026-11-15";
 
-/** What one million tokens cost, in micro-dollars. */
+/** What one million tokens cost, in micro-dollars. It is also what one token costs, in pico-dollars. */
 export interface TokenPrices {
   readonly input: number;
   readonly output: number;
@@ -95,6 +99,31 @@ export const PRICES: readonly ModelPrice[] = [
 
 /** What the call cost, or `undefined` when the model is not in the table. */
 export function priceCall(model: string, usage: TokenUsage): CallCost | undefined {
+  const terms = termsOf(model, usage);
+  if (!terms) return undefined;
+  const picos = ([tokens, rate]: Term): bigint => BigInt(tokens) * BigInt(rate);
+  const exact = {
+    input: picos(terms.input),
+    output: picos(terms.output),
+    cache_write: picos(terms.write_5m) + picos(terms.write_1h),
+    cache_read: picos(terms.cache_read),
+    server_tool: picos(terms.server_tool),
+  };
+  return { ...callCost(terms.family, exact), long_context_applied: terms.isLong };
+}
+
+/** The same as one number of pico-dollars, for whoever prices many calls: exact up to $9,007 a call. */
+export function picosOfCall(model: string, usage: TokenUsage): number | undefined {
+  const terms = termsOf(model, usage);
+  if (!terms) return undefined;
+  const { input, output, write_5m, write_1h, cache_read, server_tool } = terms;
+  return [input, output, write_5m, write_1h, cache_read, server_tool].reduce((sum, [n, rate]) => sum + n * rate, 0);
+}
+
+/** So many of something, and what one of them costs in pico-dollars. */
+type Term = readonly [count: number, rate: number];
+
+function termsOf(model: string, usage: TokenUsage) {
   const found = findPrice(model);
   if (!found) return undefined;
   const { price, regional } = found;
@@ -108,18 +137,73 @@ export function priceCall(model: string, usage: TokenUsage): CallCost | undefine
     ((usage.speed === "fast" ? (price.fast_percent ?? 100) : 100) *
       (regional ? (price.regional_percent ?? 100) : 100)) /
     100;
-  // The rate is scaled first and stays an integer, so that the product with the tokens stays exact.
-  const micros = (...parts: readonly (readonly [tokens: number, rate: number])[]): number =>
-    Math.round(parts.reduce((sum, [tokens, rate]) => sum + tokens * Math.round((rate * percent) / 100), 0) / 1_000_000);
-  const cost = {
-    input_micros: micros([input, base.input]),
-    output_micros: micros([count(usage.output_tokens), base.output]),
-    cache_write_micros: micros([writes.fiveMinutes, base.cache_write_5m], [writes.oneHour, base.cache_write_1h]),
-    cache_read_micros: micros([read, base.cache_read]),
-    server_tool_micros: count(usage.server_tool_use?.web_search_requests) * WEB_SEARCH_MICROS,
+  // The rate is scaled first and stays an integer.
+  const term = (tokens: number, rate: number): Term => [tokens, Math.round((rate * percent) / 100)];
+  return {
+    family: price.family,
+    isLong,
+    input: term(input, base.input),
+    output: term(count(usage.output_tokens), base.output),
+    write_5m: term(writes.fiveMinutes, base.cache_write_5m),
+    write_1h: term(writes.oneHour, base.cache_write_1h),
+    cache_read: term(read, base.cache_read),
+    server_tool: [
+      count(usage.server_tool_use?.web_search_requests),
+      WEB_SEARCH_MICROS * 1_000_000,
+    ] satisfies Term as Term,
   };
-  const total_micros = Object.values(cost).reduce((sum, part) => sum + part, 0);
-  return { model: price.family, ...cost, total_micros, long_context_applied: isLong };
+}
+
+/** The parts of a cost, in pico-dollars. */
+interface ExactParts {
+  readonly input: bigint;
+  readonly output: bigint;
+  readonly cache_write: bigint;
+  readonly cache_read: bigint;
+  readonly server_tool: bigint;
+}
+
+function callCost(model: string, parts: ExactParts): Omit<CallCost, "long_context_applied"> {
+  const { input, output, cache_write, cache_read, server_tool } = parts;
+  const total = input + output + cache_write + cache_read + server_tool;
+  return {
+    model,
+    input_micros: microsOf(input),
+    output_micros: microsOf(output),
+    cache_write_micros: microsOf(cache_write),
+    cache_read_micros: microsOf(cache_read),
+    server_tool_micros: microsOf(server_tool),
+    total_micros: microsOf(total),
+    picos: {
+      input: String(input),
+      output: String(output),
+      cache_write: String(cache_write),
+      cache_read: String(cache_read),
+      server_tool: String(server_tool),
+      total: String(total),
+    },
+  };
+}
+
+/** What a call costs that nobody bills: a simulated one, or a sentence of Claude Code itself. */
+export function freeCall(model: string): CallCost {
+  const none = { input: 0n, output: 0n, cache_write: 0n, cache_read: 0n, server_tool: 0n };
+  return { ...callCost(model, none), long_context_applied: false };
+}
+
+/** The exact parts of a cost. A fact of before 2026-11-16 has micro-dollars alone, and they are what it means. */
+export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
+  const { picos } = cost;
+  const amount = (part: keyof NonNullable<typeof picos>): bigint =>
+    picos ? BigInt(picos[part]) : BigInt(cost[`${part}_micros`]) * PICOS_PER_MICRO;
+  return {
+    input: amount("input"),
+    output: amount("output"),
+    cache_write: amount("cache_write"),
+    cache_read: amount("cache_read"),
+    server_tool: amount("server_tool"),
+    total: amount("total"),
+  };
 }
 
 const byFamily: ReadonlyMap<string, ModelPrice> = new Map([
@@ -171,6 +255,11 @@ function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number 
   return { fiveMinutes: count(total), oneHour: 0 };
 }
 
+/** No call has a trillion tokens: a file or a server that says so is wrong, and its number must not break a sum. */
+const MOST_TOKENS = 1e12;
+
 function count(value: number | null | undefined): number {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
+  return typeof value === "number" && Number.isFinite(value) && value > 0
+    ? Math.min(Math.floor(value), MOST_TOKENS)
+    : 0;
 }

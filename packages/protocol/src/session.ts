@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Line, Tags } from "./agent.ts";
 import { Content, JsonObject } from "./content.ts";
 import { Uuid } from "./ids.ts";
-import { CostBreakdown, UsageTotals } from "./usage.ts";
+import { CostBreakdown, CostTotals, UsageTotals } from "./usage.ts";
 
 const Instant = z.iso.datetime();
 
@@ -56,8 +56,11 @@ export const Session = z.object({
   subagent_of_tool_use_id: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),
-  cost_micros: z.int().nonnegative(),
-  unpriced_calls: z.int().nonnegative(),
+  ...CostTotals,
+  /** What calls that broke off may have cost beyond what is known. It counts against budgets until `reserved_until`. */
+  reserved_micros: z.int().nonnegative(),
+  /** Null if nothing is reserved. The next answer of the session ends a reservation earlier. */
+  reserved_until: Instant.nullable(),
   usage: UsageTotals,
   last_known_input_tokens: z.int().nonnegative(),
   last_known_output_tokens: z.int().nonnegative(),
@@ -68,8 +71,7 @@ export type Session = z.infer<typeof Session>;
 export const RunModel = z.object({
   model: z.string(),
   ...UsageTotals.shape,
-  cost_micros: z.int().nonnegative(),
-  unpriced_calls: z.int().nonnegative(),
+  ...CostTotals,
 });
 export type RunModel = z.infer<typeof RunModel>;
 
@@ -88,8 +90,9 @@ export const Run = z.object({
   total_steps: z.int().nonnegative(),
   usage: UsageTotals,
   cost: CostBreakdown.nullable(),
-  cost_micros: z.int().nonnegative(),
-  unpriced_calls: z.int().nonnegative(),
+  ...CostTotals,
+  /** What its calls that broke off may have cost beyond what is known, when it last heard of a call. Part of no total. */
+  reserved_micros: z.int().nonnegative(),
   /** The same by model, in the order of their names. */
   models: z.array(RunModel),
   generated_files: z.array(JsonObject),
@@ -103,6 +106,8 @@ export const Message = z.object({
   id: Uuid,
   role: z.enum(["user", "assistant", "system"]),
   content: Content,
+  /** The answer broke off: this is the text that had arrived. */
+  interrupted: z.literal(true).optional(),
 });
 export type Message = z.infer<typeof Message>;
 

@@ -36,7 +36,13 @@ export const NO_USAGE: UsageTotals = {
 
 const Micros = z.int().nonnegative();
 
-/** What one model call cost, in millionths of a dollar, rounded once. The parts add up to the total. */
+/** An exact amount of money: pico-dollars as decimal text (see money.ts). */
+export const Picos = z.string().regex(/^\d{1,30}$/, "Expected pico-dollars as decimal text.");
+
+/**
+ * What one model call cost. `picos` is exact, and sums are made of it; the micro-dollars beside it are rounded, each by itself,
+ * and meant to be shown.
+ */
 export const CallCost = z.object({
   model: z.string(),
   input_micros: Micros,
@@ -45,9 +51,34 @@ export const CallCost = z.object({
   cache_read_micros: Micros,
   server_tool_micros: Micros,
   total_micros: Micros,
+  /** Missing in facts that were written before costs were exact. */
+  picos: z
+    .object({
+      input: Picos,
+      output: Picos,
+      cache_write: Picos,
+      cache_read: Picos,
+      server_tool: Picos,
+      total: Picos,
+    })
+    .optional(),
   long_context_applied: z.boolean(),
 });
 export type CallCost = z.infer<typeof CallCost>;
+
+/** The money of a run, a session or a group of runs. */
+export const CostTotals = {
+  /** Rounded from `cost_picos`, to be shown. */
+  cost_micros: Micros,
+  /** The exact cost in pico-dollars, as decimal text. */
+  cost_picos: Picos,
+  /** Calls of models without a price: their cost is in no total. */
+  unpriced_calls: Tokens,
+  /** Calls that broke off: their output was measured from what arrived. */
+  estimated_calls: Tokens,
+  /** Calls that the built-in simulation answered. They cost nothing. */
+  simulated_calls: Tokens,
+};
 
 /** The cost of a run as the agent tables show it: dollars, and token totals in which input includes what was cached. */
 export const CostBreakdown = z.object({
@@ -55,6 +86,8 @@ export const CostBreakdown = z.object({
   output_cost: z.number(),
   cache_write_cost: z.number(),
   cache_read_cost: z.number(),
+  /** Fees of server tools, such as web searches. */
+  server_tool_cost: z.number(),
   total_cost: z.number(),
   total_input_tokens: Tokens,
   total_output_tokens: Tokens,

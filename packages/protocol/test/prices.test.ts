@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { PRICES, PRICES_VERSION, priceCall, WEB_SEARCH_MICROS } from "../src/prices.ts";
+import { addPicos, joinedAmount, microsOf, splitAmount } from "../src/money.ts";
+import { exactCost, PRICES, PRICES_VERSION, priceCall, WEB_SEARCH_MICROS } from "../src/prices.ts";
+import type { CallCost } from "../src/usage.ts";
 
 const none = { input_tokens: 0, output_tokens: 0 };
 
@@ -18,6 +20,14 @@ test("the worked example of the framework's cost breakdown comes out to the micr
     cache_read_micros: 120,
     server_tool_micros: 0,
     total_micros: 26070,
+    picos: {
+      input: "5700000000",
+      output: "19500000000",
+      cache_write: "750000000",
+      cache_read: "120000000",
+      server_tool: "0",
+      total: "26070000000",
+    },
     long_context_applied: false,
   });
 });
@@ -91,7 +101,7 @@ test("web searches cost ten dollars a thousand", () => {
   expect(cost?.total_micros).toBe(10_000_000);
 });
 
-test("the parts are integers and add up to the total for every family and for odd numbers", () => {
+test("the exact parts add up to the total for every family and for odd numbers, and each is rounded by itself", () => {
   for (const { family } of PRICES) {
     const cost = priceCall(family, {
       input_tokens: 7,
@@ -100,10 +110,32 @@ test("the parts are integers and add up to the total for every family and for od
       cache_read_input_tokens: 11,
     });
     if (!cost) throw new Error(`${family} has no price`);
-    const parts = [cost.input_micros, cost.output_micros, cost.cache_write_micros, cost.cache_read_micros];
-    expect([...parts, cost.total_micros].every(Number.isInteger)).toBe(true);
-    expect(parts.reduce((sum, part) => sum + part, cost.server_tool_micros)).toBe(cost.total_micros);
+    const { total, ...parts } = exactCost(cost);
+    expect(Object.values(parts).reduce((sum, part) => sum + part, 0n)).toBe(total);
+    expect(cost.total_micros).toBe(microsOf(total));
   }
+});
+
+test("22,000 calls add up to the pico-dollar, whichever model they call", () => {
+  const usage = { input_tokens: 7, output_tokens: 13, cache_creation_input_tokens: 3, cache_read_input_tokens: 11 };
+  for (const { family, prices } of PRICES) {
+    const one = 7 * prices.input + 13 * prices.output + 3 * prices.cache_write_5m + 11 * prices.cache_read;
+    const cost = priceCall(family, usage);
+    let [sum, counters] = ["0", { micros: 0, rest: 0 }];
+    for (let calls = 0; calls < 22_000; calls += 1) {
+      const { total } = exactCost(cost as CallCost);
+      sum = addPicos(sum, total);
+      const { micros, rest } = splitAmount(total);
+      counters = { micros: counters.micros + micros, rest: counters.rest + rest };
+    }
+    expect(sum).toBe(String(22_000 * one));
+    expect(joinedAmount(counters)).toBe(BigInt(sum));
+  }
+});
+
+test("a count that no call can have does not break a sum", () => {
+  const cost = priceCall("claude-opus-4-7", { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 1, speed: "fast" });
+  expect(Number.isSafeInteger(cost?.total_micros)).toBe(true);
 });
 
 test("counters that are missing, negative or not numbers count as nothing", () => {

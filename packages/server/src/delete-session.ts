@@ -12,6 +12,7 @@ export async function deleteSession(
 ): Promise<void> {
   await deps.files?.deleteSession?.(sessionId);
   await sessions.delete(sessionId);
+  deps.bus?.show({ kind: "deleted", sessionId });
   await deps.claude?.forget(sessionId, principal);
   await deps.files?.deleteSession?.(sessionId);
 }

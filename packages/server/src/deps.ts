@@ -45,6 +45,8 @@ export interface ServerDeps {
   readonly store: Store;
   /** The text of steps while it is made. */
   readonly live: Live;
+  /** This process among those that share the store, and whether another one is known to be gone. */
+  readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
   /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
   readonly reserve?: Engine["reserve"] | undefined;
   /** Says that a session may be due. */
@@ -55,7 +57,7 @@ export interface ServerDeps {
   readonly apiProcesses?: (() => number) | undefined;
   /** Whether this process only drives sessions: it says how it does, and answers no other request. */
   readonly isWorker?: boolean | undefined;
-  /** What carries drafts between machines, if there are several: only asked how it does. */
+  /** What carries drafts between machines, if there are several: asked how it does, and told what is gone. */
   readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */
   readonly files?: FileStore | undefined;

@@ -1,3 +1,4 @@
+import type { Unserved } from "@skein/core";
 import {
   type Ids,
   KnownError,
@@ -10,7 +11,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
 import type { Logins } from "./logins.ts";
+import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
+import type { StoreCheck } from "./observe/store-check.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";
@@ -28,6 +31,9 @@ export interface ServerContext {
   readonly streams: OpenStreams;
   readonly changes: TenantChanges;
   readonly metrics: Metrics;
+  readonly checkStore: StoreCheck;
+  /** The sessions that no server could drive lately. */
+  readonly unserved: () => Promise<readonly Unserved[]>;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
   readonly ids: Ids;
@@ -42,7 +48,7 @@ export interface Caller extends TenantView {
   readonly shared: ServerContext;
   readonly principal: Principal;
   /** Makes a repeated request do its work once, where the caller sent a key for that. */
-  readonly idempotency: { readonly id: string; readonly fingerprint: string } | undefined;
+  readonly idempotency: IdempotencyKey | undefined;
 }
 
 /** One request, with everything that its handler may use. */

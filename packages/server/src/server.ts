@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
+import { forgetServed } from "@skein/core";
 import { createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
@@ -26,6 +27,8 @@ import { type Principal, createKeys } from "./keys.ts";
 import { createLogins } from "./logins.ts";
 import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
+import { inTime } from "./observe/health.ts";
+import { createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
@@ -47,7 +50,9 @@ export interface Server {
   readonly routes: readonly { readonly method: string; readonly path: string }[];
   /** Connections that are open as streams. */
   openStreams(): number;
-  /** Tells the streams, takes no more requests and ends. The store stays open. */
+  /** Tells the streams, and refuses requests from now on: `/ready` and everything else is answered with 503. */
+  stop(): void;
+  /** Stops, and ends the listener. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -59,6 +64,8 @@ const HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
+/** What a lookup of a key leaves of the second in which an open route is answered. */
+const WAIT_FOR_STORE_MS = 500;
 /** How long a request may still take when the server stops. */
 const ANSWER_MS = 1000;
 /** How often it is looked for what is no longer kept. */
@@ -100,6 +107,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     streams,
     changes,
     metrics: createMetrics(),
+    unserved: createUnserved({ store: deps.store, now }),
+    checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     webhooks,
     tracing,
     viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
@@ -129,7 +138,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   acceptOnlyJson(app);
   addErrors(app, { log, routes });
   addGuards(app, shared);
-  const idempotency = createIdempotency({ records: deps.store.records, now });
+  const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
   // In a room of their own: what sockets need would otherwise run for every request.
@@ -140,11 +149,25 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   });
   await app.ready();
   const sweep = (): void =>
-    void Promise.all([idempotency.sweep(), webhooks.sweep(), logins.sweep()]).catch(
-      (error: unknown) => stopping.signal.aborted || report(error),
-    );
+    void Promise.all([
+      idempotency.sweep(),
+      webhooks.sweep(),
+      logins.sweep(),
+      forgetServed(deps.store.records, now()),
+    ]).catch((error: unknown) => stopping.signal.aborted || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   sweep();
+
+  const stop = (): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    clearInterval(sweeping);
+    streams.stop();
+    changes.stop();
+    webhooks.stop();
+    tracing.stop();
+    streams.closeAll();
+  };
 
   return {
     async listen({ port, host }) {
@@ -155,14 +178,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     inject: (request) => app.inject(request),
     routes,
     openStreams: () => streams.size,
+    stop,
     async close() {
-      stopping.abort();
-      clearInterval(sweeping);
-      streams.stop();
-      changes.stop();
-      webhooks.stop();
-      tracing.stop();
-      streams.closeAll();
+      stop();
       const late = setTimeout(() => app.server.closeAllConnections(), ANSWER_MS);
       await app.close();
       clearTimeout(late);
@@ -258,7 +276,7 @@ function addGuards(app: FastifyInstance, shared: ServerContext): void {
           : logins.recognise(login);
       // A promise is waited for instead of `done`.
       if (principal instanceof Promise)
-        return principal
+        return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
           .catch((error: unknown) => nobodyIfOpen(request, error))
           .then((found) => admit(request, found, sent));
       admit(request, principal, sent);

@@ -1,4 +1,5 @@
 import { createMemoryStore } from "@skein/core";
+import { createIds } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createIdempotency } from "../src/http/idempotency.ts";
 import { createKeys } from "../src/keys.ts";
@@ -36,9 +37,11 @@ test("a clock that goes back leaves no request under way for ever that another p
   const { now, jump } = clock();
   const { records } = createMemoryStore();
   const id = { id: "key", fingerprint: "request" };
-  void createIdempotency({ records, now }).run(id, () => new Promise(() => {}));
+  void createIdempotency({ records, now, ids: createIds(), report: () => {} }).run(id, () => new Promise(() => {}));
   await expect.poll(() => records.get("$idempotency", "answer", "key")).toBeDefined();
   jump(-HOUR);
   const answer = { status: 201, body: {} };
-  expect(await createIdempotency({ records, now }).run(id, async () => answer)).toMatchObject(answer);
+  expect(
+    await createIdempotency({ records, now, ids: createIds(), report: () => {} }).run(id, async () => answer),
+  ).toMatchObject(answer);
 });

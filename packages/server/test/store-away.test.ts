@@ -16,10 +16,13 @@ test("while PostgreSQL is away requests are told to come back, and the run goes 
   expect(refused).toMatchObject({ status: 503, body: { error: { code: "store_unavailable" } } });
   expect(refused.headers.get("retry-after")).toBe("1");
   expect(refused.body.error.message).not.toMatch(/127\.0\.0\.1|ECONN/);
-  expect((await call("GET", "/health")).body).toMatchObject({ status: "degraded" });
+  expect(await call("GET", "/health")).toMatchObject({
+    status: 503,
+    body: { status: "unhealthy", failing: ["store"] },
+  });
   // A key that nobody can look up, too: it is for everybody.
   expect(await (await fetch(`${url}/health`, { headers: { "x-api-key": "unknown" } })).json()).toMatchObject({
-    status: "degraded",
+    status: "unhealthy",
   });
 
   await postgres.start();
@@ -27,3 +30,55 @@ test("while PostgreSQL is away requests are told to come back, and the run goes 
   expect((await say(call, path, "And now?")).status).toBe(202);
   expect((await call("GET", "/health")).body).toMatchObject({ status: "ok" });
 }, 60_000);
+
+test("while PostgreSQL hangs every request is answered within 6 s, and all goes on within 2 s of its return", async () => {
+  const postgres = await startPostgres({ prefix: "skein-pg-hung-" });
+  onTestFinished(async () => {
+    postgres.wake();
+    await postgres.stop();
+  });
+  const { call, url } = await testServer({ store: postgres.url });
+  const { path, agentId } = await session(call);
+  const slow = scripted("Take your time", [{ text: "word ".repeat(40), chunk: 5, chunkDelayMs: 60 }]);
+  expect((await say(call, path, slow)).status).toBe(202);
+  await settled(call, path, "status", ["running"]);
+  const timed = async (method: string, at: string, body?: unknown, headers?: Record<string, string>) => {
+    const began = performance.now();
+    const { status, body: said } = await call(method, at, body, headers);
+    return { status, said, ms: performance.now() - began };
+  };
+  const everything = (round: number) => [
+    timed("GET", path),
+    timed("GET", "/v1/sessions"),
+    timed("GET", `${path}/events?limit=5`),
+    timed("GET", "/api/v1/sessions"),
+    timed("GET", "/v1/usage?group_by=day"),
+    timed("POST", `${path}/messages`, { role: "user", content: { text: "Hello?" } }),
+    timed("POST", `/v1/agents/${agentId}/sessions`, {}, { "idempotency-key": `hung-${round}` }),
+    timed("DELETE", "/v1/sessions/01a1de6b-ce85-73e6-957e-30f2af6e7b70"),
+  ];
+
+  postgres.freeze();
+  // The first round finds out that it hangs, the second one is told at once; both while the run goes on being driven.
+  for (const round of [1, 2]) {
+    const asked = everything(round);
+    const open = [timed("GET", "/health"), timed("GET", "/ready"), timed("GET", "/api/v1/health")];
+    const [health, ready, claude] = await Promise.all(open);
+    expect([health?.status, ready?.status, claude?.status]).toEqual([503, 503, 503]);
+    expect(health?.said).toMatchObject({ status: "unhealthy", failing: ["store"] });
+    expect(ready?.said.error).toMatchObject({ code: "store_unavailable", message: "The store does not answer." });
+    expect(claude?.said).toMatchObject({ status: "unhealthy", dependencies: { store: { status: "error" } } });
+    for (const { ms } of await Promise.all(open)) expect(ms).toBeLessThan(1100);
+    for (const { status, ms } of await Promise.all(asked)) {
+      expect(status).toBe(503);
+      expect(ms).toBeLessThan(round === 1 ? 6000 : 1500);
+    }
+  }
+
+  postgres.wake();
+  const back = performance.now();
+  await expect.poll(async () => (await fetch(`${url}/ready`)).status, { timeout: 10_000, interval: 20 }).toBe(200);
+  expect((await say(call, path, "And now?")).status).toBe(202);
+  expect(performance.now() - back).toBeLessThan(2000);
+  expect(await settled(call, path)).toMatchObject({ status: "completed" });
+}, 90_000);

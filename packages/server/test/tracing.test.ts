@@ -1,8 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createMemoryStore } from "@skein/core";
+import { createScript } from "@skein/core/testing";
+import { createIds } from "@skein/protocol";
 import { defineTool } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { createTracing } from "../src/observe/tracing.ts";
 import { scripted, session, settled, testServer } from "./world.ts";
 
 interface Span {
@@ -82,4 +86,28 @@ test("a failed run is an error span in a trace of its own", async () => {
   await expect.poll(() => spans.length, { timeout: 20_000 }).toBe(2);
   expect(spans.map(({ status }) => status.code)).toEqual([2, 2]);
   expect(spans[0]?.traceId).toMatch(/^[0-9a-f]{32}$/);
+});
+
+test("the trace of a caller survives the process that was asked: whoever ends the run tells it there", async () => {
+  const { url, spans } = await collector();
+  const store = createMemoryStore();
+  const script = createScript({ store, ids: createIds() });
+  await script.create();
+  const { runId, messageId } = await script.prompt("hi");
+  const asked = createTracing({ store, endpoint: url, report: () => {} });
+  await asked.remember(runId, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  asked.stop();
+
+  const other = createTracing({ store, endpoint: url, report: () => {} });
+  const lease = await script.claim();
+  const started = { run_id: runId, message_id: messageId, user_message: "hi", formatter: "json" as const };
+  const usage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  const totals = { usage, cost_micros: 0, unpriced_calls: 0, files_generated: 0, duration_ms: 0 };
+  const ended = { run_id: runId, step: 0, stop_reason: "end_turn" as const, final_response: "", ...totals };
+  await script.append([{ event_type: "session.started", data: started }], { lease });
+  await script.append([{ event_type: "session.completed", data: ended }], { lease });
+  await expect.poll(() => spans, { timeout: 20_000 }).toHaveLength(1);
+  expect(spans[0]).toMatchObject({ traceId: "0af7651916cd43dd8448eb211c80319c", parentSpanId: "b7ad6b7169203331" });
+  expect((await store.records.list({ tenant: "$trace", kind: "parent" })).items).toEqual([]);
+  other.stop();
 });

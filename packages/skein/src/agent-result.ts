@@ -8,6 +8,7 @@ import {
   finalResponse,
   fold,
   isOfRun,
+  modelTotals,
   project,
 } from "@skein/core";
 import {
@@ -45,6 +46,11 @@ export interface AgentResult {
   /** Of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
+  /** Some of `usage` was measured from answers that broke off; they may have cost so much more. */
+  readonly estimated: boolean;
+  readonly reservedMicros: number;
+  /** The built-in simulation answered, not a model. */
+  readonly simulated: boolean;
   /** Usage and money of the run by model. */
   readonly models: readonly RunModel[];
   readonly containerId: string | null;
@@ -117,7 +123,10 @@ async function resultOf(
     usage,
     cumulativeUsage: session?.usage ?? state.usage,
     cost: run ? costBreakdown(run.add, run.set.model ?? "", run.set.long_context_applied ?? false) : null,
-    models: run?.models ?? [],
+    estimated: (run?.add.estimated_calls ?? 0) > 0,
+    reservedMicros: run?.set.reserved_micros ?? 0,
+    simulated: (run?.add.simulated_calls ?? 0) > 0,
+    models: (run?.models ?? []).map(modelTotals),
     containerId: session?.container_id ?? state.containerId,
     totalSteps: run?.set.total_steps ?? 0,
     generatedFiles: filesOf(changes, runId),

@@ -1,7 +1,7 @@
 import { type Answered, type SessionState, openAwaits } from "@skein/core";
 import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
-import { readConfig } from "./config.ts";
+import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
@@ -164,6 +164,9 @@ async function lastRun(host: Host, sessionId: string): Promise<string> {
   return last.id;
 }
 
+const SIMULATED =
+  "Skein: no ANTHROPIC_API_KEY is set, so answers are simulated. They are made up, marked as simulated, and cost nothing.\n";
+
 async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): Promise<Opened> {
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
@@ -171,13 +174,23 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   // The store first: it is what may fail, and nothing else is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const store = typeof given === "string" ? await openStore(given) : given;
-  const { model, close: closeModel } = await openModel({
+  const opened = openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
     // A key that the program gives itself is the one that it means.
     anthropicAuthToken: options.apiKey === undefined ? config.anthropicAuthToken : undefined,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
+    ...simulationChoice(config),
   });
+  const {
+    model,
+    simulated,
+    close: closeModel,
+  } = await opened.catch(async (error: unknown) => {
+    if (typeof given === "string") await store.close();
+    throw error;
+  });
+  if (simulated) saySimulationOnce(() => void process.stderr.write(SIMULATED));
   const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({

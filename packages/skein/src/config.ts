@@ -1,5 +1,6 @@
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
+import { KnownError } from "@skein/protocol";
 
 /** Everything that comes from the environment, read once. Nothing below this file looks at `process.env`. */
 export interface Config {
@@ -19,6 +20,10 @@ export interface Config {
   /** Of a subscription, for Claude Code alone (`claude setup-token`). */
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
+  /** `simulation`: answers are made up, even if there is a key. */
+  readonly model: string | undefined;
+  /** NODE_ENV is "production": a model that is missing is an error. */
+  readonly isProduction: boolean;
   /** Where the server listens, as it was written. */
   readonly port: string | undefined;
   readonly host: string | undefined;
@@ -109,6 +114,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     anthropicAuthToken: env["ANTHROPIC_AUTH_TOKEN"] || undefined,
     claudeOauthToken: env["CLAUDE_CODE_OAUTH_TOKEN"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
+    model: env["SKEIN_MODEL"] || undefined,
+    isProduction: env["NODE_ENV"] === "production",
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
@@ -152,6 +159,25 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     historyKeys: listIn(env["SKEIN_HISTORY_KEYS"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),
   });
+}
+
+/** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
+export function simulationChoice({ model, isProduction }: Pick<Config, "model" | "isProduction">) {
+  if (model !== undefined && model !== "simulation")
+    throw new KnownError("invalid", `SKEIN_MODEL is "${model}". Expected "simulation", or nothing.`);
+  return {
+    simulates: model === "simulation",
+    needsRealBecause: isProduction ? "NODE_ENV is production" : undefined,
+  };
+}
+
+let isSimulationSaid = false;
+
+/** Tells whoever runs a program that answers are made up: the first time in a process, and never again. */
+export function saySimulationOnce(say: () => void): void {
+  if (isSimulationSaid) return;
+  isSimulationSaid = true;
+  say();
 }
 
 /** An empty HOME would put everything into the working folder. */

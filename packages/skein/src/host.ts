@@ -11,6 +11,7 @@ import {
   type Parking,
   type Runtime,
   type SessionAgent,
+  type SessionState,
   type Sessions,
   type StateCache,
   type Store,
@@ -110,6 +111,15 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
   return tools;
 }
 
+/** Which tools of a stored agent this process does not have, for people who wonder why its session waits. */
+function missingOf({ agent }: SessionState, own: ReadonlyMap<string, Tool>): string {
+  const frontend = agent?.extras["frontend_tools"];
+  const isThere = (name: string): boolean => (Array.isArray(frontend) && frontend.includes(name)) || own.has(name);
+  const missing = agent?.tool_schemas.map(({ name }) => name).filter((name) => !isThere(name)) ?? [];
+  const names = missing.map((name) => `"${name}"`).join(", ");
+  return `No server has the tool ${names} of the agent "${agent?.name ?? ""}". Start one whose skein.config.ts has it.`;
+}
+
 /** This process as one of several machines on a bus. */
 function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: () => void } {
   const live = createBusLive({ bus });
@@ -151,6 +161,7 @@ export function createHost(options: HostOptions): Host {
       const tools = state.agent ? toolsOf(state.agent, options.tools ?? NO_CODE.tools) : undefined;
       return tools && { ...NO_CODE, tools, memory };
     },
+    missingOf: (state) => missingOf(state, options.tools ?? NO_CODE.tools),
     timers,
     now,
     ids,
@@ -164,6 +175,7 @@ export function createHost(options: HostOptions): Host {
       store,
       states,
       now,
+      ids,
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
       parking,
     }),

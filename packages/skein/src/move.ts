@@ -29,7 +29,7 @@ export async function move(fromUrl: string, toUrl: string, progress?: (moved: Mo
   }
 }
 
-async function openTarget(from: Store, url: string): Promise<MoveTarget> {
+export async function openTarget(from: Store, url: string): Promise<MoveTarget> {
   const clock: MovingClock = { at: null };
   const to = await openStore(url, { now: () => clock.at ?? Date.now() });
   try {
@@ -54,7 +54,7 @@ async function refuseSame(from: Store, to: Store): Promise<void> {
 }
 
 /** Saying a memory again changes nothing, so all of them are said. */
-async function moveMemories(fromUrl: string, toUrl: string): Promise<number> {
+export async function moveMemories(fromUrl: string, toUrl: string): Promise<number> {
   const file = memoryFileOf(fromUrl);
   if (file !== undefined && !existsSync(file)) return 0;
   const from = await fullTextMemory(fromUrl);

@@ -24,11 +24,15 @@ export async function openModel(
     readonly silenceMs?: number | undefined;
     /** Between the pieces of a simulated answer, so that people see it being written. */
     readonly demoDelayMs?: number;
+    /** Whether a simulation was asked for by name. */
+    readonly simulates?: boolean | undefined;
+    /** Why only a real model will do, unless a simulation was asked for by name: the end of a sentence. */
+    readonly needsRealBecause?: string | undefined;
   },
 ): Promise<OpenModel> {
   const { anthropicApiKey: apiKey, anthropicAuthToken: authToken, anthropicBaseUrl: baseUrl } = config;
   const silence = config.silenceMs === undefined ? {} : { silenceMs: config.silenceMs };
-  if (apiKey !== undefined || authToken !== undefined || baseUrl !== undefined)
+  if (!config.simulates && (apiKey !== undefined || authToken !== undefined || baseUrl !== undefined))
     return {
       model: createAnthropicModel({
         apiKey: apiKey ?? "none",
@@ -41,12 +45,17 @@ export async function openModel(
       api: { apiKey: apiKey ?? "none", authToken, baseUrl },
       close: async () => {},
     };
+  if (!config.simulates && config.needsRealBecause !== undefined)
+    throw new KnownError(
+      "invalid",
+      `No ANTHROPIC_API_KEY is set, and ${config.needsRealBecause}. Set ANTHROPIC_API_KEY, or SKEIN_MODEL=simulation for answers that are made up.`,
+    );
   const { createSimulator } = await import("@skein/simulator");
   // A program that forgets to close its agent ends all the same, as it does with a real model.
   const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0, keepsProcess: false });
   return {
-    model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, ...silence }),
-    description: "a simulation (no ANTHROPIC_API_KEY is set)",
+    model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, simulated: true, ...silence }),
+    description: config.simulates ? "a simulation (SKEIN_MODEL)" : "a simulation (no ANTHROPIC_API_KEY is set)",
     simulated: true,
     api: { apiKey: "simulated", baseUrl: simulator.url },
     close: () => simulator.close(),

@@ -1,6 +1,7 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { type Store, createMemoryStore } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
+import { makeFolder } from "./make-folder.ts";
 import { loadPart } from "./optional-parts.ts";
 
 /** Opens a store by its address. A store's code is loaded when it is asked for. `now` says when something is written. */
@@ -11,11 +12,17 @@ export async function openStore(url: string, { now = Date.now }: { now?: () => n
       return createMemoryStore({ now });
     case "sqlite": {
       const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
-      return named(pathIn(url, place), (file) => createSqliteStore({ file, now }));
+      return named(pathIn(url, place), (file) => {
+        makeFolder(dirname(file));
+        return createSqliteStore({ file, now });
+      });
     }
     case "file": {
       const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
-      return named(pathIn(url, place), (folder) => createFilesystemStore({ folder, now }));
+      return named(pathIn(url, place), (folder) => {
+        makeFolder(folder);
+        return createFilesystemStore({ folder, now });
+      });
     }
     case "postgres":
     case "postgresql": {

@@ -1,29 +1,25 @@
-import { cpSync } from "node:fs";
-import { basename, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
 import { createAgent, defineTool } from "skein";
+import { backup, restore } from "skein/stores";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { storeOf } from "../../server/test/any-store.ts";
 import { scripted, simulatedAgent } from "../../core/test/loop/simulated.ts";
 import { expectUsable, folder, until } from "../../core/test/loop/world.ts";
 
-/** As docs/operating.md tells operators to do it, beside the process that has the store open. */
-const COPIES = {
-  sqlite(from: string, to: string) {
-    const database = new DatabaseSync(join(from, "skein.db"), { readOnly: true });
-    database.exec(`vacuum into '${join(to, "skein.db")}'`);
-    database.close();
-  },
-  file(from: string, to: string) {
-    cpSync(join(from, "store"), join(to, "store"), { recursive: true, filter: (path) => basename(path) !== "lock" });
-  },
-};
+/** From each kind of store, and into each. */
+const WAYS = [
+  ["sqlite", "sqlite"],
+  ["file", "file"],
+  ["postgres", "file"],
+  ["file", "postgres"],
+] as const;
 
-test.each(["sqlite", "file"] as const)(
-  "a copy of a %s store that is in use has everything acknowledged, and a run that was under way goes on there",
-  async (kind) => {
+test.each(WAYS)(
+  "a backup of a %s store that is in use has everything acknowledged, and restored into %s a run that was under way goes on",
+  async (kind, other) => {
     const [here, there] = [folder(), folder()];
+    const from = await storeOf(kind, here);
     let calls = 0;
     let finish = (): void => {};
     const slow = defineTool({
@@ -34,7 +30,7 @@ test.each(["sqlite", "file"] as const)(
       run: () => (calls++ === 0 ? new Promise((resolve) => (finish = () => resolve("first"))) : "second"),
     });
     const { agent, simulator } = await simulatedAgent({
-      store: await storeOf(kind, here),
+      store: from,
       tools: [slow],
       leaseMs: 1500,
     });
@@ -45,9 +41,11 @@ test.each(["sqlite", "file"] as const)(
     const acknowledged = await sessions.events(done);
     const [open] = (await sessions.list()).items.filter(({ status }) => status === "running");
 
-    COPIES[kind](here, there);
-
-    const store = await storeOf(kind, there);
+    const store = await storeOf(other, there);
+    expect(await backup(from, join(there, "backup"))).toMatchObject({ sessions: 2 });
+    await expect(backup(from, join(there, "backup"))).rejects.toMatchObject({ code: "already_exists" });
+    expect(await restore(join(there, "backup"), store)).toMatchObject({ sessions: 2 });
+    await expect(restore(join(there, "backup"), from)).rejects.toMatchObject({ code: "already_exists" });
     const copy = createAgent({ store, apiKey: "test", baseUrl: simulator.url, tools: [slow] });
     onTestFinished(() => copy.close());
     expect(await (await copy.sessions()).events(done)).toEqual(acknowledged);

@@ -90,7 +90,7 @@ describe("usage", () => {
     const sums = `sum(input_tokens) AS "inputTokens", sum(output_tokens) AS "outputTokens",
       sum(cache_creation_input_tokens) AS "cacheCreationInputTokens",
       sum(cache_creation_1h_input_tokens) AS "cacheCreation1hInputTokens", sum(cache_read_input_tokens) AS "cacheReadInputTokens",
-      sum(web_search_requests) AS "webSearchRequests", sum(calls) AS calls, sum(cost_micros) AS "costMicros"`;
+      sum(web_search_requests) AS "webSearchRequests", sum(calls) AS calls, round(sum(cost_usd) * 1000000)::BIGINT AS "costMicros"`;
     const { costUsd: _usd, unpricedCalls, ...counted } = totals;
     expect(await ask(sql, `SELECT ${sums} FROM claude.responses`)).toEqual([counted]);
     expect(

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useRef, useState } from "react";
+import { type RefObject, useCallback, useRef, useState } from "react";
 import { Link } from "wouter";
 import { isMissing, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
@@ -9,7 +9,7 @@ import { RawLine } from "../history/raw-line.tsx";
 import { useTranscript } from "../history/use-transcript.ts";
 import type { CallsOpen } from "../session/call-view.tsx";
 import { Timeline } from "../session/timeline.tsx";
-import { Transcript, type TranscriptHandle } from "../session/transcript.tsx";
+import { Transcript, type TranscriptHandle, type Visible } from "../session/transcript.tsx";
 import { useVisible } from "../session/use-visible.ts";
 import { plural } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
@@ -50,18 +50,7 @@ export function HistoryPage({ id }: { id: string }) {
     i: () => setDrawer((open) => !open),
     End: () => transcript.current?.follow(),
   });
-  if (read.phase === "failed")
-    return (
-      <Nothing
-        title={isMissing(read.error) ? "There is no such session" : "This session cannot be read"}
-        state="failed"
-      >
-        <p>{isMissing(read.error) ? "Claude Code deletes sessions after 30 days." : sentenceOf(read.error)}</p>
-        <Link className="btn" href="/sessions">
-          All sessions
-        </Link>
-      </Nothing>
-    );
+  if (read.phase === "failed") return <Unreadable error={read.error} />;
   const panel = { view, version, session: undefined, sessionId: id, onShow: show, onRaw: openRaw };
   return (
     <>
@@ -82,27 +71,15 @@ export function HistoryPage({ id }: { id: string }) {
       <Timeline view={view} version={version} isRunning={false} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">
-          {read.phase === "loading" ? (
-            <LoadingRows rows={8} />
-          ) : view.items.length === 0 ? (
-            <Nothing title="Nothing was said in it" state="idle">
-              The transcript has no messages.
-            </Nothing>
-          ) : (
-            <Transcript
-              key={agentId ?? ""}
-              view={view}
-              version={version}
-              sessionId={null}
-              allOpen={allOpen}
-              at={at === null ? null : Number(at)}
-              handle={transcript}
-              onFork={undefined}
-              onRaw={openRaw}
-              onVisible={settleVisible}
-              onTop={read.hasMore ? () => void read.more() : undefined}
-            />
-          )}
+          <Reading
+            read={read}
+            agentId={agentId}
+            at={at === null ? null : Number(at)}
+            allOpen={allOpen}
+            handle={transcript}
+            onRaw={openRaw}
+            onVisible={settleVisible}
+          />
         </div>
         <div className={isDrawer ? "insp-wrap is-open" : "insp-wrap"}>
           <HistoryInspector
@@ -117,5 +94,52 @@ export function HistoryPage({ id }: { id: string }) {
       </div>
       {raw !== null && <RawLine id={id} agentId={agentId} offset={Number(raw)} onClose={() => setRaw(null)} />}
     </>
+  );
+}
+
+function Unreadable({ error }: { error: unknown }) {
+  const isGone = isMissing(error);
+  return (
+    <Nothing title={isGone ? "There is no such session" : "This session cannot be read"} state="failed">
+      <p>{isGone ? "Claude Code deletes sessions after 30 days." : sentenceOf(error)}</p>
+      <Link className="btn" href="/sessions">
+        All sessions
+      </Link>
+    </Nothing>
+  );
+}
+
+interface ReadingProps {
+  readonly read: ReturnType<typeof useTranscript>;
+  readonly agentId: string | null;
+  readonly at: number | null;
+  readonly allOpen: CallsOpen;
+  readonly handle: RefObject<TranscriptHandle | null>;
+  readonly onRaw: (sequence: number) => void;
+  readonly onVisible: (visible: Visible) => void;
+}
+
+function Reading({ read, agentId, at, allOpen, handle, onRaw, onVisible }: ReadingProps) {
+  if (read.phase === "loading") return <LoadingRows rows={8} />;
+  if (read.view.items.length === 0)
+    return (
+      <Nothing title="Nothing was said in it" state="idle">
+        The transcript has no messages.
+      </Nothing>
+    );
+  return (
+    <Transcript
+      key={agentId ?? ""}
+      view={read.view}
+      version={read.version}
+      sessionId={null}
+      allOpen={allOpen}
+      at={at}
+      handle={handle}
+      onFork={undefined}
+      onRaw={onRaw}
+      onVisible={onVisible}
+      onTop={read.hasMore ? () => void read.more() : undefined}
+    />
   );
 }

@@ -66,42 +66,16 @@ export function UsagePage() {
   const bars = barsOf({ from, days, series, byDay: byDay.data ?? [] });
   const unpriced = rows.reduce((total, row) => total + row.unpriced_calls, 0);
 
-  const download = (): void => saveUsage(`usage-${days}-days.csv`, byDay.data ?? []);
-
   return (
     <>
-      <header className="top">
-        <h1>Usage</h1>
-        {hasHistory && (
-          <span className="seg" role="group" aria-label="Source">
-            <button type="button" aria-pressed={!isHistory} onClick={() => setSource(null)}>
-              Skein
-            </button>
-            <button type="button" aria-pressed={isHistory} onClick={() => setSource("claude-code")}>
-              Claude Code
-            </button>
-          </span>
-        )}
-        <span className="grow" />
-        <span className="seg" role="group" aria-label="Range">
-          {RANGES.map(([value, word, count]) => (
-            <button
-              key={value}
-              type="button"
-              aria-pressed={count === days}
-              onClick={() => setRange(value === "30" ? null : value)}
-            >
-              {word}
-            </button>
-          ))}
-        </span>
-        {!isHistory && (
-          <button type="button" className="btn desk-only" onClick={download}>
-            <Icon name="download" small />
-            CSV
-          </button>
-        )}
-      </header>
+      <UsageTop
+        days={days}
+        hasHistory={hasHistory}
+        isHistory={isHistory}
+        onSource={setSource}
+        onRange={setRange}
+        onSave={() => saveUsage(`usage-${days}-days.csv`, byDay.data ?? [])}
+      />
       <div className="scroll">
         {isHistory ? (
           <Suspense fallback={<LoadingRows rows={8} />}>
@@ -133,6 +107,52 @@ export function UsagePage() {
         )}
       </div>
     </>
+  );
+}
+
+interface UsageTopProps {
+  readonly days: number;
+  readonly hasHistory: boolean;
+  readonly isHistory: boolean;
+  readonly onSource: (source: string | null) => void;
+  readonly onRange: (range: string | null) => void;
+  readonly onSave: () => void;
+}
+
+function UsageTop({ days, hasHistory, isHistory, onSource, onRange, onSave }: UsageTopProps) {
+  return (
+    <header className="top">
+      <h1>Usage</h1>
+      {hasHistory && (
+        <span className="seg" role="group" aria-label="Source">
+          <button type="button" aria-pressed={!isHistory} onClick={() => onSource(null)}>
+            Skein
+          </button>
+          <button type="button" aria-pressed={isHistory} onClick={() => onSource("claude-code")}>
+            Claude Code
+          </button>
+        </span>
+      )}
+      <span className="grow" />
+      <span className="seg" role="group" aria-label="Range">
+        {RANGES.map(([value, word, count]) => (
+          <button
+            key={value}
+            type="button"
+            aria-pressed={count === days}
+            onClick={() => onRange(value === "30" ? null : value)}
+          >
+            {word}
+          </button>
+        ))}
+      </span>
+      {!isHistory && (
+        <button type="button" className="btn desk-only" onClick={onSave}>
+          <Icon name="download" small />
+          CSV
+        </button>
+      )}
+    </header>
   );
 }
 

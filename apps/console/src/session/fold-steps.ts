@@ -1,4 +1,13 @@
-import { type Content, type Event, type FactData, addUsage, blocksOf, isToolUse } from "@skein/protocol";
+import {
+  type Content,
+  type Event,
+  type FactData,
+  addUsage,
+  blocksOf,
+  exactCost,
+  isToolUse,
+  microsOf,
+} from "@skein/protocol";
 import { addCall, completeFromBlock } from "./fold-calls.ts";
 import { type SessionView, type Step, placeOf, stepOf, touch } from "./view.ts";
 
@@ -25,7 +34,7 @@ export function foldStep(view: SessionView, event: Event): boolean {
       if (step) {
         step.state = "failed";
         step.error = event.data.error;
-        step.draft = "";
+        interrupt(step, event.data);
       }
       touch(step);
       if (event.data.lost) spend(view, event.data.lost);
@@ -34,8 +43,11 @@ export function foldStep(view: SessionView, event: Event): boolean {
     case "step.abandoned": {
       const step = stepOf(view, event.data.run_id, event.data.step);
       if (step) {
-        step.state = "lost";
-        step.draft = "";
+        step.state = event.data.reason === "cancelled" ? "interrupted" : "lost";
+        step.usage = event.data.usage;
+        step.cost = event.data.cost;
+        step.reservedMicros = event.data.reserved_micros ?? 0;
+        interrupt(step, event.data);
       }
       touch(step);
       spend(view, event.data);
@@ -48,6 +60,17 @@ export function foldStep(view: SessionView, event: Event): boolean {
     default:
       return false;
   }
+}
+
+/** The text that had arrived of an answer that broke off. */
+function interrupt(
+  step: Step,
+  { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
+): void {
+  step.draft = "";
+  if (message_id === undefined || !content) return;
+  step.messageId = message_id;
+  step.content = content;
 }
 
 function nested(view: SessionView, event: Event, data: FactData<"subagent.messaged">): void {
@@ -78,6 +101,7 @@ export function newStep(
     durationMs: null,
     error: null,
     messagesCount: 0,
+    reservedMicros: 0,
     ...values,
   };
 }
@@ -123,8 +147,9 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
 
 function spend(view: SessionView, { usage, cost }: Pick<FactData<"step.generated">, "usage" | "cost">): void {
   Object.assign(view.totals, addUsage(view.totals, usage));
-  if (cost) view.costMicros += cost.total_micros;
-  else view.unpricedCalls += 1;
+  if (!cost) view.unpricedCalls += 1;
+  else view.costPicos += exactCost(cost).total;
+  view.costMicros = microsOf(view.costPicos);
 }
 
 /** A message of the session that this one was forked from. Its cost is the other's. */

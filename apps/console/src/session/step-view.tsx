@@ -61,13 +61,16 @@ export const StepView = memo(function StepView({ step, sessionId, allOpen, marke
       )}
       {step.error && <p className="note failed">{step.error.message}</p>}
       {step.state === "lost" && (
-        <p className="note waiting">
-          The worker died before the answer arrived. It is charged at the most it can have cost.
-        </p>
+        <p className="note waiting">The worker died before the answer arrived.{reserved(step)}</p>
       )}
+      {step.state === "interrupted" && <p className="note waiting">Interrupted here.{reserved(step)}</p>}
     </section>
   );
 });
+
+function reserved({ reservedMicros }: Step): string {
+  return reservedMicros === 0 ? "" : ` Up to ${money(reservedMicros)} more may have been billed.`;
+}
 
 function Said({ step }: { step: Step }) {
   return (
@@ -121,7 +124,7 @@ function Retries({ step }: { step: Step }) {
 /** A step is as bad as the worst of its calls. */
 export function stateOfStep(step: Step): State {
   if (step.state === "failed") return "failed";
-  if (step.state === "lost") return "unknown";
+  if (step.state === "lost" || step.state === "interrupted") return "unknown";
   const states = new Set(step.calls.map(({ state }) => state));
   if (states.has("unknown")) return "unknown";
   if (states.has("waiting")) return "waiting";

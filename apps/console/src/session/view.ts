@@ -69,7 +69,10 @@ export interface Step extends Versioned {
   readonly number: number;
   readonly purpose: "step" | "summary" | "copied";
   messageId: string | null;
-  state: "running" | "done" | "failed" | "lost";
+  /** `interrupted`: its run was cancelled. `lost`: its worker died. */
+  state: "running" | "done" | "failed" | "lost" | "interrupted";
+  /** What a call that broke off may have cost beyond what is known. */
+  reservedMicros: number;
   model: string;
   attempt: number;
   retries: { readonly error: Failure; readonly delayMs: number; readonly at: number }[];
@@ -165,6 +168,8 @@ export interface SessionView {
   /** Calls that wait for somebody outside, oldest first. */
   readonly open: Map<string, Call>;
   readonly totals: UsageTotals;
+  /** Exact, in pico-dollars; `costMicros` is the same rounded. */
+  costPicos: bigint;
   costMicros: number;
   unpricedCalls: number;
   readonly files: Map<string, FileChange>;
@@ -186,6 +191,7 @@ export function emptyView(): SessionView {
     queue: [],
     open: new Map(),
     totals: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    costPicos: 0n,
     costMicros: 0,
     unpricedCalls: 0,
     files: new Map(),

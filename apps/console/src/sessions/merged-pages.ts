@@ -1,4 +1,4 @@
-import type { Pages } from "./use-pages.ts";
+import type { Pages } from "./pages.ts";
 
 interface Source<Item> {
   readonly pages: Pages<Item>;

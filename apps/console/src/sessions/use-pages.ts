@@ -1,5 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
+import type { Pages } from "./pages.ts";
 
 /** Rows of one page. */
 const PAGE = 200;
@@ -7,19 +8,6 @@ const PAGE = 200;
 interface PageAnswer<Item> {
   readonly data: readonly Item[];
   readonly total: number;
-}
-
-/** A long list of which only the pages that somebody looks at are asked for. */
-export interface Pages<Item> {
-  /** How many rows there are; undefined until the first page is there. */
-  readonly total: number | undefined;
-  readonly rowAt: (index: number) => Item | undefined;
-  /** Says that a row is wanted; its page is asked for if it is not there. */
-  readonly want: (index: number) => void;
-  readonly isLoading: boolean;
-  readonly error: unknown;
-  /** Changes whenever a page does. */
-  readonly version: number;
 }
 
 interface PagesOptions<Item> {

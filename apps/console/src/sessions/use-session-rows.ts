@@ -8,7 +8,8 @@ import { mergedPages } from "./merged-pages.ts";
 import { type Asked, filterOf, isOnlySkein } from "./session-filter.ts";
 import { useExcerpts } from "./use-excerpts.ts";
 import { useHistorySearch } from "./use-history-search.ts";
-import { type Pages, usePages } from "./use-pages.ts";
+import type { Pages } from "./pages.ts";
+import { usePages } from "./use-pages.ts";
 
 /** The rows of the list of sessions: those whose titles fit, then those in which the words were said. */
 export interface SessionRows {

@@ -63,7 +63,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.locator(".srow", { hasText: "A needle in the list" }).waitFor();
       await page.keyboard.press("/");
       await page.keyboard.type("needle");
-      await expect.poll(() => page.locator(".srow:not(.shead)").count()).toBe(1);
+      await expect.poll(() => page.locator(".srow:not(.shead)").count(), { timeout: 10_000 }).toBe(1);
       await expect.poll(() => page.url()).toContain("q=needle");
       await page.getByRole("searchbox").fill("said only in an answer");
       await page.locator(".excerpt", { hasText: "said only in an answer" }).waitFor({ timeout: 20_000 });

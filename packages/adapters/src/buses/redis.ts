@@ -100,6 +100,10 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
       case "unlocked":
         locked.delete(shown.sessionId);
         return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
+      case "deleted":
+        locked.delete(shown.sessionId);
+        // Whoever put the lock there: nobody drives what is gone.
+        return send("DEL", `session:${shown.sessionId}`, `session_lock:${shown.sessionId}`);
     }
   }
 

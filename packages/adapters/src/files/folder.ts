@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, realpath, rename, rm } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import type { FileStore } from "@skein/core";
 import { KnownError, Uuid } from "@skein/protocol";
+import { makeFolder } from "../stores/filesystem/durable-files.ts";
 import { storedName } from "./safe-name.ts";
 
 /**
@@ -20,7 +21,7 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       if (!Uuid.safeParse(sessionId).success)
         throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
       const place = join(root, sessionId);
-      await mkdir(place, { recursive: true, mode: 0o700 });
+      makeFolder(place);
       const inside = await confined(root, place);
       const target = join(inside, storedName(fileId, filename));
       // Written beside its place and renamed: nobody sees half a file, and a link of that name is replaced, not followed.

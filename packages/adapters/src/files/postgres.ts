@@ -49,8 +49,9 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
       return { storagePath: `${PREFIX}${sessionId}/${name}` };
     },
     async get(storagePath) {
-      const [sessionId = "", name = "", ...more] = storagePath.slice(PREFIX.length).split("/");
-      if (!storagePath.startsWith(PREFIX) || !Uuid.safeParse(sessionId).success || name === "" || more.length > 0)
+      // A file that was brought here from another place has the path of that place.
+      const [sessionId = "", name = ""] = storagePath.split(/[\\/]/).slice(-2);
+      if (!Uuid.safeParse(sessionId).success || name === "")
         throw new KnownError("invalid", "The place of a file must be inside the table of files.");
       const [row] = await query<{ bytes: Buffer }>(GET, [sessionId, name]);
       if (!row) throw new KnownError("not_found", "The file is not in the table of files.");

@@ -16,6 +16,9 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
     connectionString: url,
     application_name: "skein",
     connectionTimeoutMillis: 5000,
+    // A run goes on without its memory rather than wait for a database that hangs.
+    query_timeout: 5000,
+    statement_timeout: 30_000,
     max: 2,
     idleTimeoutMillis: 10_000,
     allowExitOnIdle: true,

@@ -40,7 +40,7 @@ async function nodesOf(group: Group): Promise<readonly Node[]> {
     options: [],
   };
   const below = await Promise.all(
-    children.map(({ found }) => ("commands" in found ? nodesOf(found) : [nodeOf(found)])),
+    children.map(({ found }) => ("commands" in found ? nodesOf(found) : Promise.resolve([nodeOf(found)]))),
   );
   return [own, ...below.flat()];
 }

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from "node:
 import { createServer } from "node:net";
 import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
 import { openNone } from "@skein/adapters/sandboxes/none";
+import { unservedSessions } from "@skein/core";
 import { createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";
@@ -98,6 +99,8 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
       const valid = keys.filter(({ revoked_at }) => revoked_at === null).length;
       const kept = existsSync(`${dataDir}/admin-key`) ? readFileSync(`${dataDir}/admin-key`, "utf8").trim() : undefined;
       const known = kept !== undefined && (await createKeys({ records: opened.records }).recognise(kept)) !== undefined;
+      const [waiting] = await unservedSessions(opened.records, Date.now());
+      if (waiting) return { what, state: "wrong", says: `Session ${waiting.sessionId} waits. ${waiting.missing}` };
       return {
         what,
         state: "ok",

@@ -15,5 +15,5 @@ export const sessions: Group = {
   name: "sessions",
   summary: "the sessions of a store",
   commands: [list, show, follow, fork, cancel, answer, exportCommand, importCommand, deleteCommand, parked],
-  notes: "SESSION is an id, or the beginning of an id if it is unique.",
+  notes: "SESSION is an id, the beginning of an id if it is unique, or `last` for the newest session.",
 };

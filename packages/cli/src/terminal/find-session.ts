@@ -9,8 +9,9 @@ const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
 /** As many as a person compares. */
 const MOST_CANDIDATES = 10;
 
-/** The id that a word means: the word itself, or the only id of a session that begins with it. */
+/** The id that a word means: the word itself, the only id of a session that begins with it, or of `last` the newest. */
 export async function sessionIdOf(sessions: SessionCalls, word: string): Promise<string> {
+  if (word === "last") return newest(sessions);
   if (!BEGINNING.test(word)) return word;
   const found: string[] = [];
   for await (const { id, title } of sessionsOf(sessions)) {
@@ -18,6 +19,12 @@ export async function sessionIdOf(sessions: SessionCalls, word: string): Promise
     if (found.push(title === null ? id : `${id}  ${shorten(title, 60)}`) > MOST_CANDIDATES) break;
   }
   return theOnly("session", word, found);
+}
+
+async function newest(sessions: SessionCalls): Promise<string> {
+  const [session] = (await sessions.list({ limit: 1 })).items;
+  if (session) return session.id;
+  throw new MissingError("There is no session yet.");
 }
 
 /** The run that a word means, by its id or the beginning of it, and its session. */

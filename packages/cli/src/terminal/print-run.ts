@@ -1,5 +1,14 @@
-import { type Await, type Draft, type Event, type FactData, type Run, blocksOf, isToolUse } from "@skein/protocol";
-import type { Config } from "skein/config";
+import {
+  type Await,
+  type ContentBlock,
+  type Draft,
+  type Event,
+  type FactData,
+  type Run,
+  blocksOf,
+  isToolUse,
+} from "@skein/protocol";
+import { type Config, saySimulationOnce } from "skein/config";
 import { cost, tokens } from "./amounts.ts";
 import { duration } from "./times.ts";
 import { counted } from "./counts.ts";
@@ -55,17 +64,26 @@ export function createRunPrinter(screen: Screen): RunPrinter {
     endProgress = screen.progress(what);
   }
 
+  /** The text that had arrived of an answer that broke off. */
+  function interrupted({ message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">): void {
+    if (message_id === undefined || !content) return;
+    showRest(message_id, content);
+    line(paint.dim("The answer was interrupted here."));
+  }
+
   /** The text that was not shown as drafts: all of it where nobody streams, the rest where a draft was lost. */
   function generated({ message_id, content, purpose }: FactData<"step.generated">): void {
     if (purpose !== "step" && purpose !== "summary") return;
-    const whole = blocksOf(content)
-      .flatMap((block) => (block.type === "text" ? [String(block["text"])] : []))
-      .join("");
-    write(text.push(message === message_id ? whole.slice(shown) : whole));
+    showRest(message_id, content);
+    if (content.some(isToolUse)) waiting("Working");
+  }
+
+  function showRest(messageId: string, content: readonly ContentBlock[]): void {
+    const whole = content.flatMap((block) => (block.type === "text" ? [String(block["text"])] : [])).join("");
+    write(text.push(message === messageId ? whole.slice(shown) : whole));
     endLine();
     shown = 0;
     message = "";
-    if (content.some(isToolUse)) waiting("Working");
   }
 
   function show(item: Event | Draft): void {
@@ -89,6 +107,10 @@ export function createRunPrinter(screen: Screen): RunPrinter {
         return;
       case "step.generated":
         generated(item.data);
+        return;
+      case "step.error":
+      case "step.abandoned":
+        interrupted(item.data);
         return;
       case "tool.started":
         line(paint.cyan(`→ ${callLine(item.data, noteWidth)}`));
@@ -178,8 +200,11 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
 /** Without a key nobody should take the answers for a model's. */
 export function sayIfSimulated(screen: Screen, config: Config, { server }: Place): void {
   const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
-  if (server === undefined && (anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl) === undefined)
-    screen.note(screen.paint.note.dim("No ANTHROPIC_API_KEY is set: the model is a simulation.\n"));
+  const isAsked = config.model === "simulation";
+  if (server !== undefined || (!isAsked && (anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl) !== undefined))
+    return;
+  const why = isAsked ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";
+  saySimulationOnce(() => screen.note(screen.paint.note.dim(`${why}: the model is a simulation.\n`)));
 }
 
 /** The last line of a run: how it ended, and what it took. */

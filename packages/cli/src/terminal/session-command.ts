@@ -1,8 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "@skein/core";
 import type { Config } from "skein/config";
-import { openStore } from "skein/stores";
+import { makeFolder, openStore } from "skein/stores";
 import { type OpenedSessions, sessionsOfStore } from "../sessions/session-calls.ts";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
 import { openExisting } from "./existing-store.ts";
@@ -58,7 +57,7 @@ async function keptAlive(run: () => Promise<number>): Promise<number> {
 export function storeUrlFor({ values, config }: StoreCall): string {
   const given = values.store ?? config.storeUrl;
   if (given !== undefined) return given;
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(config.dataDir);
   return usualStore(config);
 }
 

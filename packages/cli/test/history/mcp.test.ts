@@ -138,6 +138,8 @@ test("a client that asks for progress hears every second that a call is still ru
   } as unknown as TenantSql;
   const [client, server] = InMemoryTransport.createLinkedPair();
   const { promise: answered, resolve: answer } = Promise.withResolvers<unknown>();
+  // The transport has no events to listen to.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener
   client.onmessage = (message) => {
     if ("method" in message && message.method === "notifications/progress") hear(message.params);
     if ("id" in message && message.id === 2) answer(message);

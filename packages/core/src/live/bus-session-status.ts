@@ -8,6 +8,12 @@ const SHOW_MS = 1000;
 /** How often it is said again that a session is driven here: what is shown has an end of its own. */
 const LOCK_MS = 60_000;
 
+/** How often sessions that are shown as driven are looked at. */
+const LOOK_MS = 5000;
+
+/** Facts after which nobody drives the session. */
+const ENDS: ReadonlySet<string> = new Set(["session.completed", "session.failed", "rewind.completed"]);
+
 /** The Claude API's words for how a session is. */
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 
@@ -37,10 +43,20 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     resting.set(id, { changed: false, timer });
   }
 
+  function unlock(id: string): void {
+    if (lockedAt.delete(id)) bus.show({ kind: "unlocked", sessionId: id });
+  }
+
+  function forget(id: string): void {
+    lockedAt.delete(id);
+    bus.show({ kind: "deleted", sessionId: id });
+  }
+
   async function show(id: string): Promise<void> {
     try {
       const session = await store.get(id);
-      if (!session) return;
+      if (!session) return forget(id);
+      if (session.status === "idle") unlock(id);
       const { model, created_at, updated_at: last_activity } = session;
       const status = STATUS[platformStatus(session)];
       bus.show({ kind: "session", session: { id, status, model, created_at, last_activity } });
@@ -54,17 +70,18 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     showSoon(sessionId);
     const last = events.findLast(({ event_type }) => needsLease(event_type));
     if (!last) return;
-    const isOver = last.event_type === "session.completed" || last.event_type === "session.failed";
-    if (isOver) {
-      if (lockedAt.delete(sessionId)) bus.show({ kind: "unlocked", sessionId });
-      return;
-    }
+    if (ENDS.has(last.event_type)) return unlock(sessionId);
     if (now() - (lockedAt.get(sessionId) ?? -Infinity) < LOCK_MS) return;
     lockedAt.set(sessionId, now());
     bus.show({ kind: "locked", sessionId });
   });
+  // A session that was deleted, or taken over elsewhere, sends no more news here.
+  const looking = setInterval(() => {
+    for (const sessionId of lockedAt.keys()) void show(sessionId);
+  }, LOOK_MS).unref();
   return () => {
     stop();
+    clearInterval(looking);
     for (const { timer } of resting.values()) clearTimeout(timer);
     for (const sessionId of lockedAt.keys()) bus.show({ kind: "unlocked", sessionId });
   };

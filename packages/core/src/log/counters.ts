@@ -1,23 +1,26 @@
+import type { RunModel, UsageTotals } from "@skein/protocol";
+import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol";
+
 /** Counters of a session or a run that only grow. */
-export interface Counters {
+export interface Counters extends UsageTotals {
+  /** Money as two sums of integers (see `splitAmount`): whole micro-dollars of each call, and pico-dollars that are left over. */
   cost_micros: number;
+  cost_rest: number;
   unpriced_calls: number;
-  input_tokens: number;
-  output_tokens: number;
-  cache_creation_input_tokens: number;
-  cache_read_input_tokens: number;
+  estimated_calls: number;
+  simulated_calls: number;
 }
 
-/** A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. */
+/** A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. What is left of the total is for server tools. */
 export interface RunCounters extends Counters {
   input_micros: number;
   output_micros: number;
   cache_write_micros: number;
   cache_read_micros: number;
-}
-
-export function noRunCounters(): RunCounters {
-  return { ...noCounters(), input_micros: 0, output_micros: 0, cache_write_micros: 0, cache_read_micros: 0 };
+  input_rest: number;
+  output_rest: number;
+  cache_write_rest: number;
+  cache_read_rest: number;
 }
 
 /** In an order that PostgreSQL's functions rely on. */
@@ -28,15 +31,69 @@ export const COUNTERS = [
   "output_tokens",
   "cache_creation_input_tokens",
   "cache_read_input_tokens",
+  "cost_rest",
+  "estimated_calls",
+  "simulated_calls",
 ] as const satisfies readonly (keyof Counters)[];
 
+/** In an order that PostgreSQL's functions rely on. */
+export const RUN_COUNTERS = [
+  ...COUNTERS,
+  "input_micros",
+  "output_micros",
+  "cache_write_micros",
+  "cache_read_micros",
+  "input_rest",
+  "output_rest",
+  "cache_write_rest",
+  "cache_read_rest",
+] as const satisfies readonly (keyof RunCounters)[];
+
 export function noCounters(): Counters {
+  return Object.fromEntries(COUNTERS.map((name) => [name, 0])) as unknown as Counters;
+}
+
+export function noRunCounters(): RunCounters {
+  return Object.fromEntries(RUN_COUNTERS.map((name) => [name, 0])) as unknown as RunCounters;
+}
+
+/** What counters come to as people and programs read it: the exact cost as one amount, and the same rounded. */
+export function costTotals(counters: Omit<Counters, keyof UsageTotals>): Omit<RunModel, "model" | keyof UsageTotals> {
+  const { cost_micros, cost_rest, unpriced_calls, estimated_calls, simulated_calls } = counters;
+  const picos = joinedAmount({ micros: cost_micros, rest: cost_rest });
   return {
-    cost_micros: 0,
-    unpriced_calls: 0,
-    input_tokens: 0,
-    output_tokens: 0,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
+    cost_micros: microsOf(picos),
+    cost_picos: String(picos),
+    unpriced_calls,
+    estimated_calls,
+    simulated_calls,
+  };
+}
+
+export function usageTotals(counters: UsageTotals): UsageTotals {
+  const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = counters;
+  return { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens };
+}
+
+/** What the calls of one model came to. */
+export function modelTotals(used: Counters & { readonly model: string }): RunModel {
+  return { model: used.model, ...usageTotals(used), ...costTotals(used) };
+}
+
+/** The amounts of a run's cost by kind, in dollars for people. */
+export function dollarParts(counters: RunCounters) {
+  const amount = (micros: number, rest: number): bigint => joinedAmount({ micros, rest });
+  const input = amount(counters.input_micros, counters.input_rest);
+  const output = amount(counters.output_micros, counters.output_rest);
+  const cacheWrite = amount(counters.cache_write_micros, counters.cache_write_rest);
+  const cacheRead = amount(counters.cache_read_micros, counters.cache_read_rest);
+  const total = amount(counters.cost_micros, counters.cost_rest);
+  return {
+    input_cost: dollarsOf(input),
+    output_cost: dollarsOf(output),
+    cache_write_cost: dollarsOf(cacheWrite),
+    cache_read_cost: dollarsOf(cacheRead),
+    server_tool_cost: dollarsOf(total - input - output - cacheWrite - cacheRead),
+    total_cost: dollarsOf(total),
   };
 }

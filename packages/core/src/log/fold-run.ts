@@ -1,6 +1,20 @@
-import { type Content, type Event, type Failure, type Usage, addUsage, blocksOf, isToolUse } from "@skein/protocol";
+import {
+  type Content,
+  type Event,
+  type FactData,
+  type Failure,
+  type Usage,
+  addPicos,
+  addUsage,
+  blocksOf,
+  exactCost,
+  isToolUse,
+} from "@skein/protocol";
 import { isApproval } from "../run/approval.ts";
 import { isPoisoned } from "../run/rules.ts";
+import type { CountedCall } from "./counted-call.ts";
+import { estimateTokens } from "./estimate-tokens.ts";
+import { reserve } from "./reservations.ts";
 import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
 /** Events that only mean something inside a run. */
@@ -62,19 +76,21 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       if (event.data.purpose === "step" || event.data.purpose === "summary") run.stepDone = false;
       return;
     case "step.retried":
-      if (event.data.lost) countCall(state, run, event.data.lost);
+      if (event.data.lost) breakOff(state, run, event.data.lost);
       run.call = null;
       if (event.data.error.code === "container_gone") state.containerId = null;
       run.attempts = event.data.attempt;
       run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
       return;
     case "step.error":
-      if (event.data.lost) countCall(state, run, event.data.lost);
+      if (event.data.lost) breakOff(state, run, event.data.lost);
+      interrupt(state, run, event.data);
       failCall(run, event.data.error);
       return;
     case "step.abandoned":
       run.call = null;
-      countCall(state, run, event.data);
+      breakOff(state, run, event.data);
+      interrupt(state, run, event.data);
       return;
     case "step.generated": {
       const { data } = event;
@@ -82,6 +98,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       run.attempts = 0;
       if (data.container_id !== null) state.containerId = data.container_id;
       countCall(state, run, data);
+      state.reservations = [];
       if (data.purpose === "title") run.titleTried = true;
       if (data.purpose === "title" || data.purpose === "compaction") return;
       run.stopReason = data.stop_reason;
@@ -217,16 +234,34 @@ function openCall(run: RunState, toolUseId: string): CallState | undefined {
   return run.calls.find((call) => call.toolUseId === toolUseId && call.phase !== "done");
 }
 
-function countCall(
-  state: SessionState,
-  run: RunState,
-  { usage, cost }: Pick<Extract<Event, { event_type: "step.abandoned" }>["data"], "usage" | "cost">,
-): void {
+function countCall(state: SessionState, run: RunState, { usage, cost, estimated, simulated }: CountedCall): void {
+  const spent = cost ? exactCost(cost).total : 0n;
   for (const totals of [state, run]) {
     totals.usage = addUsage(totals.usage, usage);
-    totals.costMicros += cost?.total_micros ?? 0;
+    totals.costPicos = addPicos(totals.costPicos, spent);
     totals.unpricedCalls += cost ? 0 : 1;
   }
+  run.estimatedCalls += estimated ? 1 : 0;
+  run.simulatedCalls += simulated ? 1 : 0;
+}
+
+/** A call without a whole answer: what is known of it is counted, what else it may have cost is reserved. */
+function breakOff(state: SessionState, run: RunState, lost: NonNullable<FactData<"step.error">["lost"]>): void {
+  countCall(state, run, lost);
+  const { reserved_micros = 0, reservation } = lost;
+  if (reservation) reserve(state, { runId: run.runId, micros: reserved_micros, until: reservation.until });
+}
+
+/** The text that had arrived is a message; nobody has measured it. */
+function interrupt(
+  state: SessionState,
+  run: RunState,
+  { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
+): void {
+  if (message_id === undefined || !content) return;
+  state.pending[message_id] = { role: "assistant", content, interrupted: true };
+  run.replyId = message_id;
+  state.contextTokens += estimateTokens(content);
 }
 
 function registerFile(state: SessionState, run: RunState, event: Extract<Event, { event_type: "file.stored" }>): void {

@@ -1,11 +1,21 @@
-import { type Event, type FactData, type Failure, KnownError, NO_USAGE, isFactType } from "@skein/protocol";
+import {
+  type Event,
+  type FactData,
+  type Failure,
+  KnownError,
+  NO_USAGE,
+  PICOS_PER_MICRO,
+  addPicos,
+  isFactType,
+} from "@skein/protocol";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { applyToRun } from "./fold-run.ts";
+import { reserve, reservedUntil } from "./reservations.ts";
 import { type CallState, type RunState, type SessionState, emptyState } from "./state.ts";
 import type { Snapshot } from "../ports/store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 6;
+export const FOLD_VERSION = 7;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
@@ -104,13 +114,16 @@ function apply(state: SessionState, event: Event): void {
     case "checkpoint.created":
       return;
     case "await.answered": {
-      const { cost_micros = 0 } = event.data;
-      state.delegatedMicros += cost_micros;
+      const { cost_micros = 0, cost_picos, reserved_micros = 0 } = event.data;
+      const spent = cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
+      state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
       // The first answer counts; a second one, or one for a call that is over, changes nothing. A quick subagent may
       // answer before its caller has written down that it waits.
       if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
-      if (run && call) run.delegatedMicros += cost_micros;
+      if (!run || !call) return;
+      run.delegatedPicos = addPicos(run.delegatedPicos, spent);
+      reserve(state, { runId: run.runId, micros: reserved_micros, until: reservedUntil(event.created_at) });
       return;
     }
     default:
@@ -173,9 +186,11 @@ function newRun(state: SessionState, started: FactData<"session.started">, at: s
     cancelReason: null,
     exhausted: false,
     usage: NO_USAGE,
-    costMicros: 0,
-    delegatedMicros: 0,
+    costPicos: "0",
+    delegatedPicos: "0",
     unpricedCalls: 0,
+    estimatedCalls: 0,
+    simulatedCalls: 0,
     filesGenerated: 0,
     fence: 0,
     resumesWithoutProgress: 0,

@@ -1,4 +1,5 @@
 import { type Event, isKnownError } from "@skein/protocol";
+import { sizeOfEvent } from "./event-size.ts";
 
 export interface FollowersDeps {
   /** Reads a stretch of a log from the store: one event at least, if there is one. */
@@ -46,6 +47,8 @@ export type NewsListener = (sessionId: string, events: readonly Event[] | undefi
 
 interface Follower {
   queue: Event[];
+  /** How large the events in the queue are together, as far as they were handed over. */
+  queued: number;
   /** Something is missing in the queue: read the store. */
   stale: boolean;
   ended: boolean;
@@ -56,6 +59,7 @@ interface Follower {
 const STRETCH: StretchLimit = { events: 1000, bytes: 1024 * 1024 };
 /** A follower that does not keep up re-reads the store instead of holding a growing queue in memory. */
 const QUEUE_LIMIT = 1000;
+const QUEUE_BYTES = 1024 * 1024;
 /** How many logs that began here are remembered, and up to which length: whoever begins a session follows it at once. */
 const BEGINNINGS = 64;
 const BEGINNING_LENGTH = 8;
@@ -80,7 +84,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
 
   function subscribe(sessionId: string): Follower {
     const begun = beginnings.get(sessionId);
-    const follower: Follower = { queue: [...(begun ?? [])], stale: !begun, ended: false, wake: () => {} };
+    const follower: Follower = { queue: [...(begun ?? [])], queued: 0, stale: !begun, ended: false, wake: () => {} };
     const followers = bySession.get(sessionId) ?? new Set();
     bySession.set(sessionId, followers.add(follower));
     return follower;
@@ -173,11 +177,19 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     follow,
     deliver(sessionId, events) {
       remember(sessionId, events);
-      for (const follower of bySession.get(sessionId) ?? []) {
-        if (follower.queue.length + events.length > QUEUE_LIMIT) {
+      const followers = bySession.get(sessionId);
+      const size = followers ? events.reduce((sum, event) => sum + sizeOfEvent(event), 0) : 0;
+      for (const follower of followers ?? []) {
+        if (follower.queue.length === 0) follower.queued = 0;
+        const isLong = follower.queue.length + events.length > QUEUE_LIMIT;
+        // A follower that waits takes whatever comes: it hands it over at once.
+        if (isLong || (follower.queue.length > 0 && follower.queued + size > QUEUE_BYTES)) {
           follower.queue = [];
           follower.stale = true;
-        } else follower.queue.push(...events);
+        } else {
+          follower.queue.push(...events);
+          follower.queued += size;
+        }
         follower.wake();
       }
       tell(sessionId, events);

@@ -1,7 +1,9 @@
-import type { Await, Checkpoint, Event, MessageRow, Run } from "@skein/protocol";
-import { COUNTERS, type Counters, type RunCounters, noCounters, noRunCounters } from "./counters.ts";
+import type { Await, Checkpoint, Event, Run } from "@skein/protocol";
+import { COUNTERS, type Counters, RUN_COUNTERS, noCounters, noRunCounters } from "./counters.ts";
+import { type CountedCall, countedCall } from "./counted-call.ts";
 import { displayText } from "./display-text.ts";
 import { type RowPart, resultRow, rowsOf } from "./message-rows.ts";
+import { sessionColumns } from "./session-columns.ts";
 import type {
   Changes,
   FileRow,
@@ -135,19 +137,23 @@ function projectEvent(changes: OpenChanges, event: Event): void {
       if (data.container_id !== null) changes.sessionSet.container_id = data.container_id;
       const update = runUpdate(changes, data.run_id);
       update.set.model = data.model;
+      // An answer ends what was reserved for the ones that broke off.
+      update.set.reserved_micros = 0;
+      changes.sessionSet.reserved_micros = 0;
+      changes.sessionSet.reserved_until = null;
       if (data.purpose === "step" || data.purpose === "summary") update.set.total_steps = data.step;
       if (data.cost?.long_context_applied) update.set.long_context_applied = true;
       return;
     }
     case "step.abandoned":
-      count(changes, event.data);
+      breakOff(changes, event.data.run_id, event.data);
+      if (event.data.message_id) interrupt(changes, event, event.data);
       return;
     case "step.retried":
-    case "step.error": {
-      const { run_id, lost } = event.data;
-      if (lost) count(changes, { run_id, ...lost });
+    case "step.error":
+      if (event.data.lost) breakOff(changes, event.data.run_id, event.data.lost);
+      if (event.event_type === "step.error" && event.data.message_id) interrupt(changes, event, event.data);
       return;
-    }
     case "tool.completed": {
       const { message_id, part, tool_use_id, content, is_error, run_id } = event.data;
       const row = resultRow({ messageId: message_id, part, toolUseId: tool_use_id, content, isError: is_error });
@@ -228,37 +234,6 @@ function projectEvent(changes: OpenChanges, event: Event): void {
 
 type Of<Type extends Event["event_type"]> = Extract<Event, { readonly event_type: Type }>;
 
-function sessionColumns({ session_id, created_at, data }: Of<"session.created">): SessionColumns {
-  return {
-    id: session_id,
-    tenant: data.tenant,
-    agent_id: data.agent_id,
-    agent_version: data.agent_version,
-    title: data.title,
-    tags: data.tags,
-    model: data.agent.model,
-    model_id: data.model_id,
-    working_directory: data.working_directory,
-    metadata: data.metadata,
-    status: "idle",
-    outcome: null,
-    run_id: null,
-    current_step: 0,
-    container_id: null,
-    created_at,
-    updated_at: created_at,
-    started_at: null,
-    finished_at: null,
-    last_run_at: null,
-    parent_session_id: data.parent?.session_id ?? null,
-    forked_from_sequence: data.parent?.sequence ?? null,
-    subagent_of_session_id: data.subagent_of?.session_id ?? null,
-    subagent_of_tool_use_id: data.subagent_of?.tool_use_id ?? null,
-    last_known_input_tokens: 0,
-    last_known_output_tokens: 0,
-  };
-}
-
 function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[], runId: string): void {
   for (const row of rows) {
     const places = changes.places.get(row.messageId) ?? [];
@@ -299,27 +274,12 @@ function endRun(
   changes.sessionAdd.total_turns += 1;
 }
 
-/** Usage and money are added once per answered model call. */
-function count(
-  changes: OpenChanges,
-  call: Pick<Of<"step.abandoned">["data"], "run_id" | "model" | "usage" | "cost">,
-): void {
-  const { usage, cost } = call;
+/** Usage and money are added once per model call. */
+function count(changes: OpenChanges, call: CountedCall & { readonly run_id: string; readonly model: string }): void {
   const model = displayText(call.model);
-  const added: RunCounters = {
-    cost_micros: cost?.total_micros ?? 0,
-    unpriced_calls: cost ? 0 : 1,
-    input_tokens: usage.input_tokens,
-    output_tokens: usage.output_tokens,
-    cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
-    cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
-    input_micros: cost?.input_micros ?? 0,
-    output_micros: cost?.output_micros ?? 0,
-    cache_write_micros: cost?.cache_write_micros ?? 0,
-    cache_read_micros: cost?.cache_read_micros ?? 0,
-  };
+  const added = countedCall(call);
   const { add, models } = runUpdate(changes, call.run_id);
-  for (const key of Object.keys(added) as (keyof RunCounters)[]) add[key] += added[key];
+  for (const key of RUN_COUNTERS) add[key] += added[key];
   const ofModel = models.find((one) => one.model === model) ?? { model, ...noCounters() };
   if (!models.includes(ofModel)) models.push(ofModel);
   for (const key of COUNTERS) {
@@ -328,21 +288,35 @@ function count(
   }
 }
 
+/** A call without a whole answer: what is known of it is counted, what else it may have cost is reserved. */
+function breakOff(changes: OpenChanges, run_id: string, lost: NonNullable<Of<"step.error">["data"]["lost"]>): void {
+  count(changes, { run_id, ...lost });
+  const { set } = runUpdate(changes, run_id);
+  set.model ??= displayText(lost.model);
+  if (!lost.reservation) return;
+  const { run_micros, session_micros, until } = lost.reservation;
+  set.reserved_micros = run_micros;
+  changes.sessionSet.reserved_micros = session_micros;
+  changes.sessionSet.reserved_until = until;
+}
+
+/** The text of an answer that broke off becomes a message that says so. */
+function interrupt(
+  changes: OpenChanges,
+  event: Event,
+  { message_id = "", content = [], run_id }: Pick<Of<"step.abandoned">["data"], "message_id" | "content" | "run_id">,
+): void {
+  const rows = rowsOf(message_id, "assistant", content);
+  insertRows(
+    changes,
+    event,
+    rows.map((row) => ({ ...row, content: { ...row.content, interrupted: true } })),
+    run_id,
+  );
+}
+
 function runUpdate(changes: OpenChanges, id: string): OpenRunUpdate {
   const update = changes.runUpdates.get(id) ?? { id, set: {}, add: noRunCounters(), models: [] };
   changes.runUpdates.set(id, update);
   return update;
-}
-
-/** A row as the port hands it out. */
-export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
-  return {
-    id: row.id,
-    session_id: sessionId,
-    sequence: row.number,
-    role: row.role,
-    content: row.content,
-    tool_call_id: row.toolCallId,
-    created_at: row.createdAt,
-  };
 }

@@ -1,8 +1,8 @@
-import type { Await, Checkpoint, Run, Session } from "@skein/protocol";
+import type { Await, Checkpoint, MessageRow, Run, Session } from "@skein/protocol";
 import type { Counters, RunCounters } from "./counters.ts";
 import type { RowPart } from "./message-rows.ts";
 
-export type SessionColumns = Omit<Session, "usage" | keyof Counters | "total_runs" | "total_turns">;
+export type SessionColumns = Omit<Session, "usage" | "cost_picos" | keyof Counters | "total_runs" | "total_turns">;
 
 /** A message's row as a store keeps it: `number` is null until the message enters the transcript. */
 export interface MessageInsert extends RowPart {
@@ -20,7 +20,10 @@ export interface MessageEntry {
   readonly first: number;
 }
 
-export type RunColumns = Omit<Run, "usage" | "cost" | "models" | "generated_files" | "number" | keyof Counters> & {
+export type RunColumns = Omit<
+  Run,
+  "usage" | "cost" | "cost_picos" | "reserved_micros" | "models" | "generated_files" | "number" | keyof Counters
+> & {
   readonly model: string;
 };
 
@@ -43,6 +46,7 @@ export interface RunUpdate {
     Pick<RunColumns, "completed_at" | "outcome" | "stop_reason" | "final_response" | "last_sequence">
   > & {
     total_steps?: number;
+    reserved_micros?: number;
     model?: string;
     long_context_applied?: boolean;
   };
@@ -72,4 +76,17 @@ export interface Changes {
   readonly awaitCloses: readonly Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
   readonly checkpointInserts: readonly Checkpoint[];
   readonly fileInserts: readonly FileRow[];
+}
+
+/** A row as the port hands it out. */
+export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
+  return {
+    id: row.id,
+    session_id: sessionId,
+    sequence: row.number,
+    role: row.role,
+    content: row.content,
+    tool_call_id: row.toolCallId,
+    created_at: row.createdAt,
+  };
 }

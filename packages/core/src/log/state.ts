@@ -72,10 +72,14 @@ export interface RunState {
   cancelReason: string | null;
   exhausted: boolean;
   usage: UsageTotals;
-  costMicros: number;
-  /** What its subagents spent. */
-  delegatedMicros: number;
+  /** The exact cost, in pico-dollars as decimal text. */
+  costPicos: string;
+  /** What its subagents spent, in the same unit. */
+  delegatedPicos: string;
   unpricedCalls: number;
+  /** Calls that broke off, and calls that the built-in simulation answered. */
+  estimatedCalls: number;
+  simulatedCalls: number;
   filesGenerated: number;
   /** The fence of the worker that drives it now. */
   fence: number;
@@ -116,7 +120,7 @@ export interface SessionState {
   /** Messages that the model's API itself refused: they were said, and are not shown to it again. */
   leftOut: string[];
   /** Contents that wait for their message to enter the transcript, by message id. */
-  pending: Record<string, { readonly role: Message["role"]; readonly content: Content }>;
+  pending: Record<string, { readonly role: Message["role"]; readonly content: Content; readonly interrupted?: true }>;
   queue: QueuedPrompt[];
   run: RunState | null;
   runs: number;
@@ -125,10 +129,12 @@ export interface SessionState {
   /** Tokens of what the model is shown: as it last measured them, plus an estimate of what came since. */
   contextTokens: number;
   usage: UsageTotals;
-  costMicros: number;
+  costPicos: string;
   /** What its subagents spent. */
-  delegatedMicros: number;
+  delegatedPicos: string;
   unpricedCalls: number;
+  /** What calls that broke off since the last answer may have cost beyond what is known. */
+  reservations: Reservation[];
   files: Record<string, FileEntry>;
   /** Entries of a Claude Code transcript that the log holds. */
   transcriptEntries: number;
@@ -136,6 +142,13 @@ export interface SessionState {
   control: { permissionMode: string | null; model: string | null };
   /** Rewinds that were asked for and not done yet. */
   rewinds: FactData<"rewind.requested">[];
+}
+
+/** What a call that broke off may have cost beyond what is known of it. It counts against budgets for a while. */
+export interface Reservation {
+  readonly runId: string;
+  readonly micros: number;
+  readonly until: string;
 }
 
 /** An entry of file_registry in the agent tables. */
@@ -179,9 +192,10 @@ export function emptyState(sessionId: string): SessionState {
     containerId: null,
     contextTokens: 0,
     usage: NO_USAGE,
-    costMicros: 0,
-    delegatedMicros: 0,
+    costPicos: "0",
+    delegatedPicos: "0",
     unpricedCalls: 0,
+    reservations: [],
     files: {},
     transcriptEntries: 0,
     control: { permissionMode: null, model: null },

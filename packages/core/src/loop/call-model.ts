@@ -13,6 +13,8 @@ import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
+import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
+import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "./arrived-answer.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./tool-pairs.ts";
 import { requestOf } from "./request.ts";
@@ -24,6 +26,8 @@ export interface CallDeps {
   readonly ids: Ids;
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
+  /** Told of the answer that is on its way, so that whoever ends the call knows what has arrived. */
+  readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
 /** Makes the open model call and says what came of it: a reply, a retry later, or the end. */
@@ -36,9 +40,19 @@ export async function callModel(
   const call = current.call as FactData<"step.started">;
   const started = deps.now();
   const messageId = deps.ids();
+  const answer = createArrivingAnswer(callKeyOf(call), messageId);
+  deps.arriving(answer);
   try {
     const request = requestOf(state, call.purpose, call.max_tokens);
-    const reply = await deps.model.call(request, publisher(state, call, messageId, deps), signal);
+    const publish = publisher(state, call, messageId, deps);
+    const reply = await deps.model.call(
+      request,
+      (event) => {
+        answer.add(event);
+        publish(event);
+      },
+      signal,
+    );
     refuseRepeated(state, reply);
     const durationMs = Math.max(0, deps.now() - started);
     const generated = replied(call, { reply, messageId, durationMs }, deps);
@@ -48,7 +62,8 @@ export async function callModel(
     return [generated, ...(await compactedBySummary(state, current, { summary: text, durationMs }, deps))];
   } catch (error) {
     if (signal.aborted) return [];
-    return [failure(state, current, error, { ...deps, durationMs: Math.max(0, deps.now() - started) })];
+    const durationMs = Math.max(0, deps.now() - started);
+    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar() })];
   } finally {
     deps.live.clear(state.sessionId);
   }
@@ -83,7 +98,13 @@ function replied(
   { ids }: CallDeps,
 ): Fact {
   const place = { runId: call.run_id, step: call.step };
-  return stepGenerated(place, call.purpose, { ...reply, messageId, resultsMessageId: ids, durationMs });
+  return stepGenerated(place, call.purpose, {
+    ...reply,
+    messageId,
+    resultsMessageId: ids,
+    durationMs,
+    simulated: call.simulated === true,
+  });
 }
 
 function titled(text: string): readonly Fact[] {
@@ -101,28 +122,28 @@ function failure(
   state: SessionState,
   current: RunState,
   error: unknown,
-  { random, durationMs }: { random: () => number; durationMs: number },
+  { random, now, durationMs, arrived }: CallDeps & { readonly durationMs: number; readonly arrived: Arrived },
 ): Fact {
+  const call = current.call as FactData<"step.started">;
   const known = error instanceof ModelFailure ? error : undefined;
   const problem: Failure = known?.failure ?? {
     code: "internal",
     message: error instanceof Error ? error.message : String(error),
   };
-  const lost = known?.begun && lostAnswer(current.call as FactData<"step.started">, known.begun);
+  const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived) });
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
-  if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries))
-    return stepFailed(current, { error: problem, durationMs, lost });
+  if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries)) {
+    const answer = known?.begun?.whole === false ? interruptedAnswer(call, arrived) : undefined;
+    return stepFailed(current, { error: problem, durationMs, lost, answer });
+  }
   const backoff = base_delay * 2 ** (attempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
   const delayMs = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
   return stepRetried(current, { attempt, error: problem, delayMs, lost });
 }
 
-/** What an answer cost that nobody has: as it was counted, and where it broke off at the most it can have gone on to. */
-function lostAnswer(
-  { model, max_tokens }: FactData<"step.started">,
-  { usage, whole }: NonNullable<ModelFailure["begun"]>,
-) {
-  const most = whole ? usage : { ...usage, output_tokens: Math.max(usage.output_tokens, max_tokens) };
-  return { model, usage: most };
+/** What is known of an answer that broke off: as the model counted it, and where it stopped counting as much as arrived. */
+function told({ usage, whole }: NonNullable<ModelFailure["begun"]>, { model, usage: arrived }: Arrived) {
+  const output_tokens = whole ? usage.output_tokens : Math.max(usage.output_tokens, arrived.output_tokens);
+  return { model, usage: { ...usage, output_tokens }, isCounted: whole };
 }

@@ -21,9 +21,10 @@ const REFUSED = "This call was not run: the model refused to go on with its answ
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
 /** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
-export function orphans(state: SessionState, current: RunState): readonly Fact[] {
+export function orphans(state: SessionState, current: RunState, now: number): readonly Fact[] {
   const facts: Fact[] = [];
-  if (current.call && current.callUnder !== current.fence) facts.push(abandonedCall(state, current.call));
+  if (current.call && current.callUnder !== current.fence)
+    facts.push(abandonedCall(state, current, { now, arrived: undefined, reason: "worker_lost" }));
   for (const call of current.calls) {
     if (call.phase !== "started" || call.startedUnder === current.fence) continue;
     facts.push(

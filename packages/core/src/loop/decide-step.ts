@@ -19,7 +19,11 @@ export function needsSummary(state: SessionState): boolean {
 }
 
 /** The intent to call the model, with what it may use. Written down first, so that a call can never be forgotten. */
-export function startStep(state: SessionState, current: RunState, purpose: Purpose): Decision {
+export function startStep(
+  state: SessionState,
+  current: RunState,
+  { purpose, now, simulated }: { readonly purpose: Purpose; readonly now: number; readonly simulated?: boolean },
+): Decision {
   const { agent } = state;
   if (!agent) return runEffects();
   const ownStep = purpose === "step" || purpose === "summary";
@@ -31,26 +35,27 @@ export function startStep(state: SessionState, current: RunState, purpose: Purpo
         attempt: current.attempts + 1,
         purpose,
         model: modelOf(state),
-        max_tokens: purpose === "title" ? 64 : affordable(state, current),
+        max_tokens: purpose === "title" ? 64 : affordable(state, current, now),
         thinking_tokens: agent.thinking_tokens,
         tools_count: agent.tool_schemas.length + agent.server_tools.length,
         messages_count: contextOf(state).length,
         estimated_tokens: state.contextTokens,
+        ...(simulated && { simulated: true }),
       },
     ),
   );
 }
 
 /** The end of a run that cannot pay for another call of the model; undefined while it can. */
-export function cannotPay(state: SessionState, current: RunState): RunEnd | undefined {
-  const broke = outOfMoney(state, current, { model: modelOf(state) });
+export function cannotPay(state: SessionState, current: RunState, now: number): RunEnd | undefined {
+  const broke = outOfMoney(state, current, { model: modelOf(state), now });
   if (broke) return broke;
-  return affordable(state, current) < 1
+  return affordable(state, current, now) < 1
     ? outOfMoneyEnd("What is left of the budget does not pay for another call of the model.")
     : undefined;
 }
 
-function affordable(state: SessionState, current: RunState): number {
+function affordable(state: SessionState, current: RunState, now: number): number {
   const limit = state.agent ? outputLimit(state.agent) : 1;
-  return affordableTokens(state, current, { model: modelOf(state), limit });
+  return affordableTokens(state, current, { model: modelOf(state), limit, now });
 }

@@ -10,6 +10,7 @@ import {
   transcriptRepaired,
 } from "../run/facts/index.ts";
 import { type RunEnd, endWith, finalResponse, forcedEnd, nextPrompt, stopReasonOf } from "../run/rules.ts";
+import { reservedMicros } from "../log/reservations.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { abandonedCall } from "./abandoned-call.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
@@ -40,17 +41,17 @@ function decideRun(state: SessionState, current: RunState, now: number, view: Vi
 function decideOwn(state: SessionState, current: RunState, now: number, view: View): Decision {
   // Before the orphans: a cancelled run begins nothing again.
   const over = forcedEnd(state, current, view.lastProblem);
-  if (over) return end(state, current, now, over);
-  const lost = orphans(state, current);
+  if (over) return end(state, current, { now, view }, over);
+  const lost = orphans(state, current, now);
   if (lost.length > 0) return appendFacts(...lost);
-  if (current.failure) return end(state, current, now, endWith(current.failure));
+  if (current.failure) return end(state, current, { now, view }, endWith(current.failure));
   if (current.replyId) return appendFacts(messageEntered(state, current.replyId));
   if (Object.hasOwn(state.pending, current.prompt.message_id))
     return appendFacts(messageEntered(state, current.prompt.message_id));
   const news = view.notices.slice(0, MAX_NOTICES).filter((text) => !current.noticed.includes(text));
   if (news.length > 0) return appendFacts(...news.map((text) => toolsNoticed(current, text)));
   if (view.problem !== undefined)
-    return end(state, current, now, endWith({ code: "agent_unusable", message: view.problem }));
+    return end(state, current, { now, view }, endWith({ code: "agent_unusable", message: view.problem }));
   if (current.calls.length > 0) return decideCalls(state, current, now, view);
   if (current.files.length > 0)
     return runEffects(
@@ -89,24 +90,27 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
     return end(
       state,
       current,
-      now,
+      { now, view },
       endWith({
         code: "context_window_exceeded",
         message: "The conversation no longer fits into the model's context window.",
       }),
     );
   if (view.validates && !current.answerValid) {
-    if (current.validationFailures >= view.maxValidationFailures)
+    // The answer to the last correction is checked as well: it was paid for, and may be right.
+    const { validationFailures } = current;
+    if (validationFailures > view.maxValidationFailures)
       return end(
         state,
         current,
-        now,
+        { now, view },
         endWith({
           code: "validation_failed",
-          message: `The final answer failed its check ${current.validationFailures} times.`,
+          message: `The final answer failed its check ${validationFailures} times.`,
         }),
       );
-    return runEffects({ kind: "validate", key: `validate/${current.step}` });
+    const asksAgain = validationFailures < view.maxValidationFailures;
+    return runEffects({ kind: "validate", key: `validate/${current.step}`, asksAgain });
   }
   return complete(stopReasonOf(stopReason));
 }
@@ -116,7 +120,8 @@ function finish(state: SessionState, now: number, view: View, stopReason: StopRe
   const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return runEffects({ kind: "update-memory", key: "memory/update" });
   const wantsTitle = state.agent?.generate_title && state.title === null && !current.titleTried;
-  if (wantsTitle && !cannotPay(state, current)) return waitForRetry(current, now) ?? startStep(state, current, "title");
+  if (wantsTitle && !cannotPay(state, current, now))
+    return waitForRetry(current, now) ?? startStep(state, current, { ...view, purpose: "title", now });
   if (state.subagentOf && !current.parentInformed)
     return runEffects({ kind: "inform-parent", key: "parent", problem: null });
   return appendFacts(runCompleted(current, { stopReason, finalResponse: finalResponse(state), now }));
@@ -132,14 +137,14 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
     return appendFacts(stepsExhausted(current, state.agent?.max_steps ?? 0));
   const repairs = current.repaired ? [] : brokenPairs(contextOf(state));
   if (repairs.length > 0) return appendFacts(transcriptRepaired(current, repairs));
-  const broke = cannotPay(state, current);
+  const broke = cannotPay(state, current, now);
   if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
     if (!needsSummary(state)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
     // A summary is a call like any other: without the money for it the run is over.
-    if (!broke) return startStep(state, current, "compaction");
+    if (!broke) return startStep(state, current, { ...view, purpose: "compaction", now });
   }
-  if (broke) return end(state, current, now, broke);
-  return startStep(state, current, purpose);
+  if (broke) return end(state, current, { now, view }, broke);
+  return startStep(state, current, { ...view, purpose, now });
 }
 
 /** A call that failed for now is made again, but not before its time. */
@@ -154,13 +159,22 @@ function modelCall(current: RunState): Effect {
 }
 
 /** Ends a run that did not complete: every call gets its result, so that the transcript stays valid. */
-function end(state: SessionState, current: RunState, now: number, { stopReason, error }: RunEnd): Decision {
+function end(
+  state: SessionState,
+  current: RunState,
+  { now, view }: { readonly now: number; readonly view: View },
+  { stopReason, error }: RunEnd,
+): Decision {
   if (current.replyId) return appendFacts(messageEntered(state, current.replyId));
-  if (current.call) return appendFacts(abandonedCall(state, current.call));
+  if (current.call) {
+    const reason = stopReason === "cancelled" ? "cancelled" : "worker_lost";
+    return appendFacts(abandonedCall(state, current, { now, arrived: view.arrived?.(), reason }));
+  }
   const children = waitingSubagents(current);
   if (children.length > 0) return runEffects(...children);
   if (current.calls.length > 0) return appendFacts(...closeCalls(state, current, stopReason));
   if (state.subagentOf && !current.parentInformed)
     return runEffects({ kind: "inform-parent", key: "parent", problem: error.message });
-  return appendFacts(runFailed(current, { stopReason, error, now }));
+  const reserved = reservedMicros(state, now, current.runId);
+  return appendFacts(runFailed(current, { stopReason, error, now, reservedMicros: reserved }));
 }

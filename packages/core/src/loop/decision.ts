@@ -1,5 +1,6 @@
 import type { Fact } from "@skein/protocol";
 import type { Tool } from "../ports/tool.ts";
+import type { Arrived } from "./arrived-answer.ts";
 
 /** What a driver knows besides the log. */
 export interface View {
@@ -14,6 +15,10 @@ export interface View {
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
+  /** The model of this process is a simulation. */
+  readonly simulated?: boolean;
+  /** What has arrived of the model call that is under way here. */
+  readonly arrived?: () => Arrived | undefined;
   /** Why this agent cannot work here: its run fails with this sentence instead of being tried for ever. */
   readonly problem?: string;
   /** What went wrong in this process when it last drove the session. */
@@ -31,7 +36,8 @@ export type Effect = { readonly key: string } & (
   | { readonly kind: "retrieve-memory" }
   | { readonly kind: "update-memory" }
   | { readonly kind: "compact" }
-  | { readonly kind: "validate" }
+  /** `asksAgain`: what is wrong goes back to the model. Otherwise the run fails. */
+  | { readonly kind: "validate"; readonly asksAgain: boolean }
   | { readonly kind: "wait"; readonly until: number }
 );
 

@@ -2,6 +2,7 @@ import { type Fact, type NewEvent, isKnownError } from "@skein/protocol";
 import { type Batch, type DriverLog, createBatch, createDriverLog } from "../run/driver-log.ts";
 import { type Claimed, LEASE_LOST, type Runtime } from "../ports/runtime.ts";
 import { runResumed } from "../run/facts/index.ts";
+import { leaveUnserved } from "../run/unserved.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import type { StateCache } from "../log/state-cache.ts";
 import type { Lease, Store } from "../ports/store.ts";
@@ -9,6 +10,7 @@ import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
+import type { ArrivingAnswer } from "./arrived-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
 /** The code that an agent's data names: its tools, its check of answers, its memory. */
@@ -18,18 +20,18 @@ export interface AgentCode {
   readonly memory: PerformDeps["memory"];
 }
 
-export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory"> {
+export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory" | "arriving"> {
   readonly store: Store;
   readonly states: StateCache;
   /** The code behind the agent of a session; none if this process does not have it. */
   readonly codeOf: (state: SessionState) => AgentCode | undefined;
+  /** What of a session's agent this process does not have, in a sentence, where `codeOf` has none. */
+  readonly missingOf?: (state: SessionState) => string;
   /** Told about what should never happen. */
   readonly report: (error: unknown, sessionId: string) => void;
 }
 
 const MAX_VALIDATION_FAILURES = 3;
-/** How long a session is left alone by a process that cannot serve it. */
-const ELSEWHERE_MS = 1000;
 /** Long enough for most tools, and well within the time in which a process must end. */
 const GRACE_MS = 5000;
 /** After an error of our own a run is taken up again so soon, each time after twice as long, and at last so late. */
@@ -61,7 +63,8 @@ export function createLoop(deps: LoopDeps): Runtime {
       // A session that cannot be served here is for its driver to deal with.
       if (!code || problem !== undefined) return [];
       const batch = createBatch(state, deps);
-      settle(batch, () => viewOf(lease, code, startedIn(batch.events) ?? null));
+      const simulated = deps.model.simulated === true;
+      settle(batch, () => ({ ...viewOf(lease, code, startedIn(batch.events) ?? null), simulated }));
       return batch.events;
     },
   };
@@ -79,11 +82,16 @@ async function driveSession(
   if (!code) {
     // Without its tools every call would fail: the session is left to a process that has them.
     deps.states.put(state);
-    return deps.store.release(lease, { seen: state.sequence, dueAt: deps.now() + ELSEWHERE_MS });
+    const missing = deps.missingOf?.(state) ?? `No server has the agent "${state.agent?.name ?? ""}".`;
+    return leaveUnserved(deps, { lease, state, missing });
   }
   let startedHere = claimed.begins ? (state.run?.runId ?? null) : null;
   const log = createDriverLog({ lease, clock, state }, deps);
-  const running = createRunningEffects((effect, stop) => perform(effect, log.state, { ...deps, ...code }, stop));
+  let arrivingAnswer: ArrivingAnswer | undefined;
+  const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
+  const running = createRunningEffects((effect, stop) =>
+    perform(effect, log.state, { ...deps, ...code, arriving }, stop),
+  );
   const stopListening = log.onNews(running.nudge);
   const grace = createGrace(signal, running.nudge, deps);
 
@@ -95,6 +103,8 @@ async function driveSession(
       startedHere = startedIn(batch.events) ?? startedHere;
       return {
         ...viewOf(lease, code as AgentCode, startedHere, problem),
+        simulated: deps.model.simulated === true,
+        arrived: () => arrivingAnswer?.soFar(),
         ...(lastProblem !== undefined && { lastProblem }),
       };
     });

@@ -1,4 +1,5 @@
-import { type Fact, type Ids, textOf } from "@skein/protocol";
+import { type Fact, type Ids, addPicos, textOf } from "@skein/protocol";
+import { reservedMicros } from "../log/reservations.ts";
 import type { Live } from "../live/live.ts";
 import type { Model } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
@@ -14,7 +15,7 @@ import { askMemory } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
-import { callModel } from "./call-model.ts";
+import { type CallDeps, callModel } from "./call-model.ts";
 import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
@@ -43,6 +44,7 @@ export interface PerformDeps {
   readonly now: () => number;
   readonly ids: Ids;
   readonly random: () => number;
+  readonly arriving: CallDeps["arriving"];
 }
 
 /**
@@ -79,7 +81,8 @@ export async function perform(
         {
           content: effect.problem ?? finalResponse(state),
           isError: effect.problem !== null,
-          costMicros: current.costMicros + current.delegatedMicros,
+          costPicos: addPicos(current.costPicos, BigInt(current.delegatedPicos)),
+          reservedMicros: reservedMicros(state, deps.now()),
         },
       );
       return [parentInformed(current, { session_id, tool_use_id })];
@@ -102,7 +105,7 @@ export async function perform(
     case "validate": {
       const problem = await problemWith(finalResponse(state), state, deps.validate);
       const validated = answerValidated(current, problem);
-      return problem === undefined ? [validated] : [validated, correction(problem, deps.ids)];
+      return problem === undefined || !effect.asksAgain ? [validated] : [validated, correction(problem, deps.ids)];
     }
     case "wait":
       await deps.timers.sleep(Math.min(Math.max(0, effect.until - deps.now()), LONGEST_SLEEP), signal);

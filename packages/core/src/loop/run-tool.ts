@@ -1,4 +1,4 @@
-import type { Content, Fact } from "@skein/protocol";
+import { type Content, type Fact, splitAmount } from "@skein/protocol";
 import type { Subagents } from "../ports/subagents.ts";
 import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
 import { leftToSpend } from "../run/budget.ts";
@@ -27,7 +27,7 @@ export async function startSubagent(
     toolUseId,
     agent: tool.subagent,
     input: call.input,
-    maxCostMicros: shareOf(state, current, deps.tools),
+    maxCostMicros: shareOf(state, current, deps),
   });
   if ("problem" in begun) return [toolClosed(current, call, { outcome: "failed", content: begun.problem })];
   const expiresAt = tool.timeoutMs === null ? null : deps.now() + tool.timeoutMs;
@@ -35,11 +35,11 @@ export async function startSubagent(
 }
 
 /** What one of the subagents that work at once may spend of what is left; null without a budget. */
-function shareOf(state: SessionState, current: RunState, tools: ToolDeps["tools"]): number | null {
-  const left = leftToSpend(state, current);
-  if (left === Number.POSITIVE_INFINITY) return null;
+function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDeps): number | null {
+  const left = leftToSpend(state, current, now());
+  if (left === null) return null;
   const open = current.calls.filter(({ name, phase }) => phase !== "done" && tools.get(name)?.subagent !== undefined);
-  return Math.max(0, Math.floor(left / Math.max(1, open.length)));
+  return Math.max(0, splitAmount(left / BigInt(Math.max(1, open.length))).micros);
 }
 
 /** Runs a tool of this process. Whatever it does, the model gets a result. */

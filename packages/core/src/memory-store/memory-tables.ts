@@ -5,13 +5,22 @@ import {
   type MessageRow,
   NO_USAGE,
   type Run,
-  type RunModel,
   type Session,
 } from "@skein/protocol";
 import { duplicateCheckpoint } from "../log/append-rules.ts";
-import { COUNTERS, type Counters, type RunCounters, noRunCounters } from "../log/counters.ts";
-import { messageRow } from "../log/projection.ts";
-import type { Changes, FileRow, MessageInsert, RunUpdate } from "../log/row-changes.ts";
+import {
+  COUNTERS,
+  type Counters,
+  RUN_COUNTERS,
+  type RunCounters,
+  costTotals,
+  dollarParts,
+  modelTotals,
+  noCounters,
+  noRunCounters,
+  usageTotals,
+} from "../log/counters.ts";
+import { type Changes, type FileRow, type MessageInsert, type RunUpdate, messageRow } from "../log/row-changes.ts";
 import type { Page, PageOptions, SessionSummary } from "../ports/store.ts";
 import { summaryOf } from "../sessions/session-summary.ts";
 
@@ -20,6 +29,8 @@ const DEFAULT_LIMIT = 50;
 /** What is derived from one session's log, kept as rows in memory. */
 export interface SessionTables {
   session: Session;
+  /** What its usage and money are added up in. */
+  readonly counters: Counters;
   readonly runs: RunTable[];
   readonly messages: MessageInsert[];
   /** Where in `messages` the rows of a message stand that has not entered the transcript. */
@@ -33,7 +44,8 @@ export interface SessionTables {
 /** A run, with what its cost is added up from. */
 interface RunTable {
   run: Run;
-  counters: RunCounters;
+  readonly counters: RunCounters;
+  readonly models: Map<string, Counters & { readonly model: string }>;
   model: string;
   longContext: boolean;
 }
@@ -50,12 +62,13 @@ export function checkChanges(tables: SessionTables | undefined, changes: Changes
 /** Applies the row operations of one append. `tables` is undefined for a session that begins with it. */
 export function applyChanges(tables: SessionTables | undefined, changes: Changes): SessionTables {
   const target = tables ?? newTables(changes);
-  const session: Session = { ...target.session, ...changes.sessionSet, ...addedTo(target.session, changes) };
+  const session: Session = { ...target.session, ...changes.sessionSet, ...added(target, changes) };
   target.session = session;
   for (const columns of changes.runInserts)
     target.runs.push({
       run: newRun(columns, target.runs.length + 1),
       counters: noRunCounters(),
+      models: new Map(),
       model: columns.model,
       longContext: false,
     });
@@ -84,8 +97,8 @@ export function newRun({ model: _, ...columns }: Changes["runInserts"][number], 
     number,
     usage: NO_USAGE,
     cost: null,
-    cost_micros: 0,
-    unpriced_calls: 0,
+    ...costTotals(noCounters()),
+    reserved_micros: 0,
     models: [],
     generated_files: [],
   };
@@ -144,12 +157,12 @@ function newTables({ sessionInsert }: Changes): SessionTables {
     ...sessionInsert,
     total_runs: 0,
     total_turns: 0,
-    cost_micros: 0,
-    unpriced_calls: 0,
+    ...costTotals(noCounters()),
     usage: NO_USAGE,
   };
   return {
     session,
+    counters: noCounters(),
     runs: [],
     messages: [],
     waiting: new Map(),
@@ -160,12 +173,12 @@ function newTables({ sessionInsert }: Changes): SessionTables {
   };
 }
 
-function addedTo(session: Session, { sessionAdd }: Changes): Partial<Session> {
+function added({ session, counters }: SessionTables, { sessionAdd }: Changes): Partial<Session> {
+  for (const key of COUNTERS) counters[key] += sessionAdd[key];
   return {
     total_turns: session.total_turns + sessionAdd.total_turns,
-    cost_micros: session.cost_micros + sessionAdd.cost_micros,
-    unpriced_calls: session.unpriced_calls + sessionAdd.unpriced_calls,
-    usage: addCounters(session.usage, sessionAdd),
+    ...costTotals(counters),
+    usage: usageTotals(counters),
   };
 }
 
@@ -175,37 +188,27 @@ function updateRun(tables: SessionTables, { id, set, add, models }: RunUpdate): 
   const { model, long_context_applied, ...columns } = set;
   if (model !== undefined) table.model = model;
   if (long_context_applied) table.longContext = true;
-  for (const key of Object.keys(add) as (keyof RunCounters)[]) table.counters[key] += add[key];
+  for (const key of RUN_COUNTERS) table.counters[key] += add[key];
+  for (const one of models) {
+    const known = table.models.get(one.model);
+    if (!known) table.models.set(one.model, { ...one });
+    else for (const key of COUNTERS) known[key] += one[key];
+  }
   table.run = {
     ...table.run,
     ...columns,
-    usage: addCounters(table.run.usage, add),
+    usage: usageTotals(table.counters),
     cost: costBreakdown(table.counters, table.model, table.longContext),
-    cost_micros: table.counters.cost_micros,
-    unpriced_calls: table.counters.unpriced_calls,
-    models: addModels(table.run.models, models),
+    ...costTotals(table.counters),
+    models: [...table.models.values()].sort((a, b) => (a.model < b.model ? -1 : 1)).map(modelTotals),
   };
 }
 
-function addModels(before: readonly RunModel[], added: RunUpdate["models"]): RunModel[] {
-  const models = new Map(before.map((one) => [one.model, { ...one }]));
-  for (const one of added) {
-    const known = models.get(one.model);
-    if (!known) models.set(one.model, { ...one });
-    else for (const key of COUNTERS) known[key] += one[key];
-  }
-  return [...models.values()].sort((a, b) => (a.model < b.model ? -1 : 1));
-}
-
-/** The cost of a run in the agent tables: dollars for people, from the micro-dollars that were added up. Null if any call had no price. */
+/** The cost of a run in the agent tables: dollars for people, from the exact amounts. Null if any call had no price. */
 export function costBreakdown(counters: RunCounters, model: string, longContext: boolean): CostBreakdown | null {
   if (counters.unpriced_calls > 0 || model === "") return null;
   return {
-    input_cost: counters.input_micros / 1e6,
-    output_cost: counters.output_micros / 1e6,
-    cache_write_cost: counters.cache_write_micros / 1e6,
-    cache_read_cost: counters.cache_read_micros / 1e6,
-    total_cost: counters.cost_micros / 1e6,
+    ...dollarParts(counters),
     total_input_tokens: counters.input_tokens + counters.cache_creation_input_tokens + counters.cache_read_input_tokens,
     total_output_tokens: counters.output_tokens,
     total_cache_creation_tokens: counters.cache_creation_input_tokens,
@@ -213,14 +216,5 @@ export function costBreakdown(counters: RunCounters, model: string, longContext:
     model_id: model,
     long_context_applied: longContext,
     currency: "USD",
-  };
-}
-
-function addCounters(usage: Session["usage"], add: Counters): Session["usage"] {
-  return {
-    input_tokens: usage.input_tokens + add.input_tokens,
-    output_tokens: usage.output_tokens + add.output_tokens,
-    cache_creation_input_tokens: usage.cache_creation_input_tokens + add.cache_creation_input_tokens,
-    cache_read_input_tokens: usage.cache_read_input_tokens + add.cache_read_input_tokens,
   };
 }

@@ -26,7 +26,9 @@ export type Shown =
   /** Somebody follows the session on this machine, or nobody does any more. */
   | { readonly kind: "connected" | "disconnected"; readonly sessionId: string }
   /** This machine drives the session, or does not any more. */
-  | { readonly kind: "locked" | "unlocked"; readonly sessionId: string };
+  | { readonly kind: "locked" | "unlocked"; readonly sessionId: string }
+  /** The session is gone: nothing is shown of it any more. */
+  | { readonly kind: "deleted"; readonly sessionId: string };
 
 interface ShownSession {
   readonly id: string;

@@ -25,6 +25,8 @@ export interface ModelReply {
  * - The signal ends the request at once.
  */
 export interface Model {
+  /** The answers are made up: they cost nothing and are marked. */
+  readonly simulated?: boolean;
   /** Makes one request. `onEvent` gets each event of the stream, in order, before the promise resolves. */
   call(request: ModelRequest, onEvent: (event: ModelStreamEvent) => void, signal: AbortSignal): Promise<ModelReply>;
   /** Downloads a file that code execution made. */

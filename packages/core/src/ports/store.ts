@@ -23,11 +23,18 @@ export interface Lease {
   readonly leaseMs: number;
 }
 
+/** What usage is added up by. */
+export type UsageKey = "day" | "model" | "agent" | "session";
+
 /** What runs used, added up. A run counts for the time at which it began. */
 export interface UsageQuery {
   readonly tenant: string;
-  readonly by: "day" | "model" | "agent" | "session";
+  readonly by: UsageKey;
+  /** Adds up by two things at once, such as day and model. Another one than `by`. */
+  readonly secondKey?: UsageKey | undefined;
   readonly agentId?: string;
+  /** Only of this session. */
+  readonly sessionId?: string;
   /** The first moment that counts, and the first that no longer does, as ISO 8601 in UTC. */
   readonly from?: string;
   readonly to?: string;
@@ -299,6 +306,9 @@ export interface Store {
 
   /** Removes the session from the log and every projection. Its forks stay whole. Refuses with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
+
+  /** Rejects with a known error if the place of the store has no room or cannot be written. A store without such a place leaves it out. */
+  check?(): Promise<void>;
 
   /** What is kept beside the log: agents, models, keys, webhooks. */
   readonly records: Records;

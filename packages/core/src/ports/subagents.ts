@@ -20,6 +20,13 @@ export interface Subagents {
   /** Answers the call in the parent's log. A second call changes nothing. */
   inform(
     parent: { readonly session_id: string; readonly tool_use_id: string },
-    answer: { content: Content; isError: boolean; costMicros: number },
+    answer: {
+      content: Content;
+      isError: boolean;
+      /** What it spent, in pico-dollars as decimal text. */
+      costPicos: string;
+      /** What calls of it that broke off may have cost beyond that. */
+      reservedMicros: number;
+    },
   ): Promise<void>;
 }

@@ -1,4 +1,5 @@
-import { priceCall } from "@skein/protocol";
+import { PICOS_PER_MICRO, exactCost, priceCall } from "@skein/protocol";
+import { reservedMicros } from "../log/reservations.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { type RunEnd, endWith } from "./rules.ts";
 
@@ -6,6 +7,8 @@ import { type RunEnd, endWith } from "./rules.ts";
 export interface NextCall {
   /** Its model; null where only the answer says which one it was, as for Claude Code's "default". */
   readonly model: string | null;
+  /** When it would be made: a reservation counts for a day. */
+  readonly now: number;
 }
 
 /** The end of a run that may not spend any more; undefined while it may. Both the limit of the run and that of its session hold. */
@@ -20,10 +23,11 @@ export function outOfMoneyEnd(message: string): RunEnd {
 }
 
 /** Why no further call may be made, if money is what stops it. */
-function spentOut(state: SessionState, run: RunState, { model }: NextCall): string | undefined {
-  const limited = budgets(state, run).filter(({ limit }) => limit !== Number.POSITIVE_INFINITY);
-  for (const { of, spent, limit } of limited)
-    if (spent >= limit) return `The ${of} may cost ${dollars(limit)}, and ${dollars(spent)} is spent.`;
+function spentOut(state: SessionState, run: RunState, { model, now }: NextCall): string | undefined {
+  const limited = budgets(state, run, now).filter(({ limit }) => limit !== null);
+  for (const { of, spent, reserved, limit } of limited)
+    if (limit !== null && spent + reserved >= limit)
+      return `The ${of} may cost ${dollars(limit)}, and ${dollars(spent)} is spent${held(reserved)}.`;
   if (limited.length === 0) return undefined;
   // Nobody could say when a limit is reached, so none is promised.
   if (model !== null && !hasPrice(model))
@@ -33,47 +37,60 @@ function spentOut(state: SessionState, run: RunState, { model }: NextCall): stri
   return `The ${unknown.of} made a call of a model that has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.`;
 }
 
+function held(reserved: bigint): string {
+  return reserved === 0n ? "" : ` and ${dollars(reserved)} is reserved for calls that broke off`;
+}
+
 /** The most tokens that the next answer may have: at most `limit`, cut down to what the budget still pays for. */
 export function affordableTokens(
   state: SessionState,
   run: RunState,
-  { model, limit }: { readonly model: string; readonly limit: number },
+  { model, limit, now }: { readonly model: string; readonly limit: number; readonly now: number },
 ): number {
-  const left = leftToSpend(state, run);
-  if (left === Number.POSITIVE_INFINITY) return limit;
+  const left = leftToSpend(state, run, now);
+  if (left === null) return limit;
   const input = priceCall(model, { input_tokens: state.contextTokens, output_tokens: 0 });
-  const output = priceCall(model, { input_tokens: 0, output_tokens: 1_000_000 });
+  const output = priceCall(model, { input_tokens: 0, output_tokens: 1 });
   if (!input || !output) return limit;
-  return Math.min(limit, Math.floor((left - input.total_micros) / (output.total_micros / 1e6)));
+  return Math.min(limit, Number((left - exactCost(input).total) / exactCost(output).total));
 }
 
-/** What the budgets of the run and of its session leave, subagents included. Infinity without a budget. */
-export function leftToSpend(state: SessionState, run: RunState): number {
-  return Math.min(...budgets(state, run).map(({ spent, limit }) => limit - spent));
+/** What the budgets of the run and of its session leave, subagents and reservations counted, in pico-dollars. Null without a budget. */
+export function leftToSpend(state: SessionState, run: RunState, now: number): bigint | null {
+  const left = budgets(state, run, now).flatMap(({ spent, reserved, limit }) =>
+    limit === null ? [] : [limit - spent - reserved],
+  );
+  return left.length === 0 ? null : left.reduce((least, one) => (one < least ? one : least));
 }
 
+/** Amounts are in pico-dollars. */
 interface Budget {
   readonly of: "run" | "session";
-  readonly spent: number;
-  readonly limit: number;
+  readonly spent: bigint;
+  /** What calls that broke off may have cost beyond that. */
+  readonly reserved: bigint;
+  readonly limit: bigint | null;
   /** Calls whose cost is not in `spent`, because their model has no price. */
   readonly unpriced: number;
 }
 
-function budgets(state: SessionState, run: RunState): readonly Budget[] {
-  const budget = (of: Budget["of"], used: SessionState | RunState, limit: number | null | undefined): Budget => ({
-    of,
-    spent: used.costMicros + used.delegatedMicros,
-    limit: limit ?? Number.POSITIVE_INFINITY,
+function budgets(state: SessionState, run: RunState, now: number): readonly Budget[] {
+  const budget = (used: SessionState | RunState, limit: number | null | undefined, reserved: number) => ({
+    spent: BigInt(used.costPicos) + BigInt(used.delegatedPicos),
+    reserved: BigInt(reserved) * PICOS_PER_MICRO,
+    limit: limit === null || limit === undefined ? null : BigInt(limit) * PICOS_PER_MICRO,
     unpriced: used.unpricedCalls,
   });
-  return [budget("run", run, run.prompt.max_cost_micros), budget("session", state, state.agent?.max_cost_micros)];
+  return [
+    { of: "run", ...budget(run, run.prompt.max_cost_micros, reservedMicros(state, now, run.runId)) },
+    { of: "session", ...budget(state, state.agent?.max_cost_micros, reservedMicros(state, now)) },
+  ];
 }
 
 function hasPrice(model: string): boolean {
   return priceCall(model, { input_tokens: 1, output_tokens: 0 }) !== undefined;
 }
 
-function dollars(micros: number): string {
-  return `$${(micros / 1e6).toFixed(6)}`;
+function dollars(picos: bigint): string {
+  return `$${(Number(picos) / 1e12).toFixed(6)}`;
 }

@@ -4,6 +4,7 @@ import {
   type Failure,
   type StopReason,
   type Usage,
+  freeCall,
   priceCall,
   textOf,
 } from "@skein/protocol";
@@ -123,17 +124,7 @@ export const CANCELLED_RESULT: MissingResult = { outcome: "failed", content: CAN
 
 /** The name that Claude Code gives for the model where it speaks itself, for example about an error. That costs nothing. */
 const NO_MODEL = "<synthetic>";
-const NO_COST: Omit<CallCost, "model"> = {
-  input_micros: 0,
-  output_micros: 0,
-  cache_write_micros: 0,
-  cache_read_micros: 0,
-  server_tool_micros: 0,
-  total_micros: 0,
-  long_context_applied: false,
-};
-
 /** What a call of a model cost; null if the model has no price. */
 export function costOf(model: string, usage: Usage): CallCost | null {
-  return model === NO_MODEL ? { model, ...NO_COST } : (priceCall(model, usage) ?? null);
+  return model === NO_MODEL ? freeCall(model) : (priceCall(model, usage) ?? null);
 }

@@ -1,4 +1,4 @@
-import type { AgentConfig, NewEvent } from "@skein/protocol";
+import type { AgentConfig, Ids, NewEvent } from "@skein/protocol";
 import { withPlaces } from "../log/append-rules.ts";
 import { fold } from "../log/fold.ts";
 import { emptyState } from "../log/state.ts";
@@ -6,22 +6,21 @@ import type { StateCache } from "../log/state-cache.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import type { Parking } from "./parking.ts";
+import { leaveUnserved } from "./unserved.ts";
 
 export interface RuntimesDeps {
   readonly store: Store;
   readonly states: StateCache;
   readonly now: () => number;
+  readonly ids: Ids;
   /** The runtimes that this process has, by the name that an agent has for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
   /** Sets sessions aside that fail whatever drives them. */
   readonly parking: Parking;
 }
 
-/** How long a session is left alone by a process that does not have its runtime. */
-const ELSEWHERE_MS = 1000;
-
 /** Hands each session to the runtime that its agent names; one that this process does not have is for another process. */
-export function createRuntimes({ store, states, now, runtimes, parking }: RuntimesDeps): Runtime {
+export function createRuntimes({ store, states, now, ids, runtimes, parking }: RuntimesDeps): Runtime {
   return parking.guard({
     opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
     async drive(claimed, signal) {
@@ -30,7 +29,8 @@ export function createRuntimes({ store, states, now, runtimes, parking }: Runtim
       states.put(state);
       const runtime = runtimes.get(state.agent?.runtime ?? "loop");
       if (runtime) return runtime.drive(claimed, signal);
-      await store.release(lease, { seen: state.sequence, dueAt: now() + ELSEWHERE_MS });
+      const missing = `No server runs sessions of the runtime "${state.agent?.runtime ?? ""}". Start one that does.`;
+      await leaveUnserved({ store, ids, now }, { lease, state, missing });
     },
   });
 }

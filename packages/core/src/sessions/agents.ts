@@ -32,7 +32,8 @@ const CreateAgent = z.strictObject({
 
 /** Agents are configuration. Every change makes a new version; a session keeps the one it began with. */
 export interface Agents {
-  create(agent: z.input<typeof CreateAgent>): Promise<Agent>;
+  /** With an `id`, an agent that is there already under this id is answered: the request came a second time. */
+  create(agent: z.input<typeof CreateAgent>, id?: string): Promise<Agent>;
   get(id: string): Promise<Agent>;
   /** The agent as it was at one version. */
   version(id: string, version: number): Promise<Agent>;
@@ -80,10 +81,12 @@ export function createAgents({
   }
 
   return {
-    async create(input) {
+    async create(input, id) {
       const at = new Date(now()).toISOString();
       const columns = columnsOf(parseInput(CreateAgent, input));
-      return save({ id: ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
+      const known = id === undefined ? undefined : await records.get(tenant, "agent", id);
+      if (known) return known.value as Agent;
+      return save({ id: id ?? ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
     },
     get,
     async version(id, version) {

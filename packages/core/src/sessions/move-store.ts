@@ -22,6 +22,8 @@ export interface MoveStoreDeps {
   readonly owner: string;
   readonly now: () => number;
   readonly progress?: (moved: Moved) => void;
+  /** False for a copy: the old store is only read, and runs that are under way go on in both, if both are driven. */
+  readonly takesOver?: boolean;
 }
 
 /** What a move did. Everything else was there already. */
@@ -85,13 +87,13 @@ async function* sessionsOf(store: Store): AsyncGenerator<readonly Event[]> {
 
 /** Whichever of two is newer stays. */
 async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Promise<boolean> {
-  const { tenant, kind, id, value, fields, createdAt, updatedAt } = record;
+  const { tenant, kind, id, version, value, fields, createdAt, updatedAt } = record;
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
   try {
-    // Twice where it was changed: the first put of a record is when it was made.
-    for (const at of there || createdAt === updatedAt ? [updatedAt] : [createdAt, updatedAt]) {
-      clock.at = Date.parse(at);
+    // As often as it was put: callers name the version that they know. The first put of a record is when it was made.
+    for (let at = there?.version ?? 0; at < Math.max(version, (there?.version ?? 0) + 1); at++) {
+      clock.at = Date.parse(at === 0 ? createdAt : updatedAt);
       await to.records.put([{ tenant, kind, id, value, fields }]);
     }
   } finally {
@@ -101,13 +103,15 @@ async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Prom
 }
 
 async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved): Promise<void> {
-  const { from, to, owner, now } = deps;
+  const { from, to, owner, now, takesOver = true } = deps;
   const sessionId = seen[0]?.session_id ?? "";
   const underWay = isUnderWay(sessionId, seen);
-  const claim = underWay ? await from.claim({ sessionId, owner, leaseMs: LEASE_MS }) : undefined;
+  const claim = underWay && takesOver ? await from.claim({ sessionId, owner, leaseMs: LEASE_MS }) : undefined;
   if (claim?.kind !== "leased") {
     const brought = await bring(deps, { log: seen, underWay, moved });
-    if (typeof brought === "object") await to.release(brought, { seen: seen.length, dueAt: null });
+    const wakes = underWay && !takesOver;
+    if (typeof brought === "object") await to.release(brought, { seen: seen.length, dueAt: wakes ? now() : null });
+    if (typeof brought === "object" && wakes) moved.runs += 1;
     if (brought === "apart") moved.apart.push(sessionId);
     if (claim || brought === "busy") moved.busy.push(sessionId);
     return;

@@ -1,11 +1,9 @@
 import {
-  type Checkpoint,
   Content,
   type Event,
   type Fact,
   type Ids,
   KnownError,
-  Line,
   type Message,
   type MessageRow,
   type NewEvent,
@@ -21,6 +19,7 @@ import { type Accepted, acceptedOf } from "./accepted-prompt.ts";
 import { type Answered, answerAwait } from "./answers.ts";
 import { sessionNotFound } from "../log/append-rules.ts";
 import { answerProblem } from "./content-problem.ts";
+import { type DriverRequests, type Key, createDriverRequests } from "./driver-requests.ts";
 import { parseInput } from "./parse-input.ts";
 import { fold, foldAll, restore } from "../log/fold.ts";
 import type { FollowOptions } from "../log/followers.ts";
@@ -29,24 +28,9 @@ import { importedLog } from "./import-log.ts";
 import type { Engine } from "../ports/engine.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "../log/state.ts";
-import {
-  cancelRequested,
-  controlRequested,
-  promptAccepted,
-  rewindRequested,
-  sessionCreated,
-  sessionEdited,
-} from "./session-facts.ts";
+import { promptAccepted, sessionCreated, sessionEdited } from "./session-facts.ts";
 import { answerForDeleted } from "./subagents.ts";
-import type {
-  AppendOptions,
-  Page,
-  PageOptions,
-  SessionFilter,
-  SessionQuery,
-  Store,
-  UsageQuery,
-} from "../ports/store.ts";
+import type { Page, PageOptions, SessionFilter, SessionQuery, Store, UsageQuery } from "../ports/store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;
@@ -61,16 +45,8 @@ export interface SessionsDeps {
 /** A sequence that no log has. */
 const NOWHERE = Number.MAX_SAFE_INTEGER;
 
-/** Something that the driver will do: its name, and after which event to look for it. */
-interface Asked {
-  readonly id: string;
-  readonly sequence: number;
-}
-
-type Key = NonNullable<AppendOptions["key"]>;
-
 /** What people do with sessions. The server, the command line and the library call this and nothing lower. */
-export interface Sessions {
+export interface Sessions extends DriverRequests {
   create(agent: SessionAgent, options?: z.input<typeof CreateOptions>, key?: Key): Promise<Session>;
   /** Creates a session and accepts its first prompt, in one transaction. */
   begin(
@@ -87,15 +63,9 @@ export interface Sessions {
     answer: { content: Content; isError?: boolean },
     key?: Key,
   ): Promise<Answered>;
-  /** Asks for the end of a run: the named one, else the one that is under way or comes next. */
-  cancel(sessionId: string, options?: { runId?: string; reason?: string }): Promise<Asked>;
-  /** From here on the session works with another model or another permission mode, a run that is under way included. */
-  control(sessionId: string, change: { permissionMode?: string; model?: string }): Promise<Event>;
-  /** Asks for the files to be brought back; `rewind.completed` with the same id says what came of it. */
-  rewind(sessionId: string, checkpoint: Checkpoint, options?: { dryRun?: boolean }): Promise<Asked>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
   /** A new session with the transcript up to and including this message. The parent is not touched. */
-  fork(sessionId: string, options?: ForkOptions): Promise<Session>;
+  fork(sessionId: string, options?: ForkOptions, key?: Key): Promise<Session>;
   /** Forks and accepts the fork's first prompt, in one transaction: a fork that waits for words that were lost would be one too many. */
   beginFork(
     sessionId: string,
@@ -107,7 +77,7 @@ export interface Sessions {
    * A new session from the log of another one that is idle, as `events` gives it, in one transaction. The times of its
    * events are those of the import: a store says when it wrote something, and nobody else does.
    */
-  import(log: readonly unknown[]): Promise<Session>;
+  import(log: readonly unknown[], key?: Key): Promise<Session>;
   delete(sessionId: string): Promise<void>;
 
   get(sessionId: string): Promise<Session>;
@@ -222,39 +192,6 @@ export function createSessions({
     }
   }
 
-  async function cancel(
-    sessionId: string,
-    { runId, reason }: { runId?: string; reason?: string } = {},
-  ): Promise<Asked> {
-    const running = (await get(sessionId)).run_id;
-    const isUnderWay = running !== null && (runId === undefined || runId === running);
-    const target = isUnderWay ? running : waitingRun(await state(sessionId), runId);
-    const { sequence } = await appendOne(sessionId, cancelRequested(target, reason ?? null));
-    return { id: target, sequence };
-  }
-
-  async function control(
-    sessionId: string,
-    { permissionMode, model }: { permissionMode?: string; model?: string },
-  ): Promise<Event> {
-    const data = {
-      permission_mode: permissionMode ?? null,
-      model: parseInput(Line.max(100).nullable(), model ?? null),
-    };
-    return appendOne(sessionId, controlRequested(data));
-  }
-
-  async function rewind(
-    sessionId: string,
-    { id: checkpoint_id, user_message_uuid }: Checkpoint,
-    { dryRun = false }: { dryRun?: boolean } = {},
-  ): Promise<Asked> {
-    const id = ids();
-    const data = { rewind_id: id, checkpoint_id, user_message_uuid, dry_run: dryRun };
-    const { sequence } = await appendOne(sessionId, rewindRequested(data));
-    return { id, sequence };
-  }
-
   async function forked(sessionId: string, options: ForkOptions = {}) {
     const log = await store.read(sessionId, { tenant });
     return forkFacts(foldAll(sessionId, log), log, options, { now, ids });
@@ -263,14 +200,8 @@ export function createSessions({
   async function edit(sessionId: string, input: z.input<typeof EditOptions>): Promise<Session> {
     const { modelId, ...rest } = parseInput(EditOptions, input);
     const data = { ...rest, ...(modelId !== undefined && { model_id: modelId }) };
-    await appendOne(sessionId, sessionEdited(data));
+    await store.append(sessionId, [event(sessionEdited(data))], { tenant });
     return get(sessionId);
-  }
-
-  async function appendOne(sessionId: string, fact: Fact): Promise<Event> {
-    const dueAt = fact.event_type === "session.edited" ? {} : { dueAt: now() };
-    const { events } = await store.append(sessionId, [event(fact)], { tenant, ...dueAt });
-    return events[0] as Event;
   }
 
   return {
@@ -283,23 +214,21 @@ export function createSessions({
       if (problem !== undefined) throw new KnownError("invalid", problem);
       return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);
     },
-    cancel,
-    control,
-    rewind,
+    ...createDriverRequests({ store, tenant, now, ids, get, state }),
     edit,
-    async fork(sessionId, options) {
+    async fork(sessionId, options, key) {
       const { id, facts } = await forked(sessionId, options);
-      const { events } = await store.append(id, facts.map(event), { expect: 0 });
+      const { events } = await store.append(id, facts.map(event), { expect: 0, ...(key && { key }) });
       return get(events[0]?.session_id ?? id);
     },
     async beginFork(sessionId, input, options, key) {
       const { id, facts } = await forked(sessionId, options);
       return appendFirst({ store, now, reserve }, { id, first: [...facts, accepted(input)].map(event), key });
     },
-    async import(log) {
+    async import(log, key) {
       const id = ids();
-      await store.append(id, importedLog(log, { tenant, ids }), { expect: 0 });
-      return get(id);
+      const { events } = await store.append(id, importedLog(log, { tenant, ids }), { expect: 0, ...(key && { key }) });
+      return get(events[0]?.session_id ?? id);
     },
     async delete(sessionId) {
       await answerForDeleted(store, await get(sessionId), now());
@@ -334,15 +263,4 @@ async function appendFirst(
   } finally {
     place?.settle(begun);
   }
-}
-
-/** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
-function waitingRun({ sessionId, run, queue }: SessionState, runId: string | undefined): string {
-  const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
-  const target = runId ?? known[0];
-  if (target === undefined)
-    throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
-  if (!known.includes(target))
-    throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
-  return target;
 }

@@ -1,4 +1,4 @@
-import { type Fact, type Ids, type NewEvent, type Session, isKnownError } from "@skein/protocol";
+import { type Fact, type Ids, type NewEvent, type Session, isKnownError, microsOf } from "@skein/protocol";
 import { derivedId } from "./derived-id.ts";
 import type { Subagents } from "../ports/subagents.ts";
 import type { SessionAgent } from "./agents.ts";
@@ -63,11 +63,18 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
 async function answerCall(
   store: Store,
   { session_id, tool_use_id }: Parameters<Subagents["inform"]>[0],
-  { content, isError, costMicros }: Parameters<Subagents["inform"]>[1],
+  { content, isError, costPicos, reservedMicros }: Parameters<Subagents["inform"]>[1],
   dueAt: number,
 ): Promise<void> {
   const id = derivedId("answer", session_id, tool_use_id);
-  const answered = awaitAnswered({ tool_use_id, content, is_error: isError, cost_micros: costMicros });
+  const answered = awaitAnswered({
+    tool_use_id,
+    content,
+    is_error: isError,
+    cost_micros: microsOf(BigInt(costPicos)),
+    cost_picos: costPicos,
+    ...(reservedMicros > 0 && { reserved_micros: reservedMicros }),
+  });
   await unlessDeleted(() => store.append(session_id, [{ ...answered, id }], { dueAt }));
 }
 
@@ -76,7 +83,8 @@ export async function answerForDeleted(store: Store, session: Session, dueAt: nu
   const { subagent_of_session_id: session_id, subagent_of_tool_use_id: tool_use_id, total_turns } = session;
   if (session_id === null || tool_use_id === null || total_turns > 0) return;
   const content = "The session that worked on this was deleted.";
-  const answer = { content, isError: true, costMicros: session.cost_micros };
+  const { cost_picos: costPicos, reserved_micros: reservedMicros } = session;
+  const answer = { content, isError: true, costPicos, reservedMicros };
   await answerCall(store, { session_id, tool_use_id }, answer, dueAt);
 }
 

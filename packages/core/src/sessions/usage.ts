@@ -1,22 +1,35 @@
 import type { Run, Session, UsageRow } from "@skein/protocol";
-import { COUNTERS, type Counters } from "../log/counters.ts";
-import type { Store, UsageQuery } from "../ports/store.ts";
+import { addPicos, microsOf } from "@skein/protocol";
+import type { Store, UsageKey, UsageQuery } from "../ports/store.ts";
 
 const PAGE = 1000;
 
 /** For stores that cannot ask a database: adds up run by run. */
 export async function addedUsage(
-  { list, runs }: Pick<Store, "list" | "runs">,
-  { tenant, by, agentId, from = "", to = "~" }: UsageQuery,
+  store: Pick<Store, "list" | "runs" | "get">,
+  { tenant, by, secondKey, agentId, sessionId, from = "", to = "~" }: UsageQuery,
 ): Promise<readonly UsageRow[]> {
   const rows = new Map<string, UsageRow>();
-  const sessions = { tenant, limit: PAGE, ...(agentId !== undefined && { agentId }) };
-  for await (const session of pages((cursor) => list({ ...sessions, ...cursor }))) {
+  const keys = secondKey === undefined ? [by] : [by, secondKey];
+  for await (const session of sessionsOf(store, { tenant, agentId, sessionId })) {
     if (session.total_runs === 0) continue;
-    for await (const run of pages((cursor) => runs(session.id, { limit: PAGE, ...cursor })))
-      if (run.started_at >= from && run.started_at < to) count(rows, by, session, run);
+    for await (const run of pages((cursor) => store.runs(session.id, { limit: PAGE, ...cursor })))
+      if (run.started_at >= from && run.started_at < to) count(rows, keys, session, run);
   }
   return [...rows.values()];
+}
+
+async function* sessionsOf(
+  { list, get }: Pick<Store, "list" | "get">,
+  { tenant, agentId, sessionId }: { readonly [Key in "tenant" | "agentId" | "sessionId"]: string | undefined },
+): AsyncGenerator<Session> {
+  if (sessionId === undefined) {
+    const filter = { tenant: tenant as string, limit: PAGE, ...(agentId !== undefined && { agentId }) };
+    yield* pages((cursor) => list({ ...filter, ...cursor }));
+    return;
+  }
+  const session = await get(sessionId);
+  if (session?.tenant === tenant && (agentId === undefined || session?.agent_id === agentId) && session) yield session;
 }
 
 async function* pages<Item>(
@@ -29,27 +42,37 @@ async function* pages<Item>(
   }
 }
 
-function count(rows: Map<string, UsageRow>, by: UsageQuery["by"], session: Session, run: Run): void {
-  const { started_at, usage, cost_micros, unpriced_calls, models } = run;
-  const whole = { ...usage, cost_micros, unpriced_calls };
-  if (by !== "model" || models.length === 0) {
-    const keys = { day: started_at.slice(0, 10), model: session.model, agent: session.agent_id, session: session.id };
-    add(rows, keys[by], whole);
-  } else for (const { model, ...used } of models) add(rows, model, used);
+type Used = Omit<UsageRow, "key" | "second_key" | "runs">;
+
+function count(rows: Map<string, UsageRow>, by: readonly UsageKey[], session: Session, run: Run): void {
+  const keysWith = (model: string): readonly string[] => {
+    const keys = { day: run.started_at.slice(0, 10), model, agent: session.agent_id, session: session.id };
+    return by.map((key) => keys[key]);
+  };
+  if (!by.includes("model") || run.models.length === 0) {
+    const { usage, cost_micros, cost_picos, unpriced_calls, estimated_calls, simulated_calls } = run;
+    const whole = { ...usage, cost_micros, cost_picos, unpriced_calls, estimated_calls, simulated_calls };
+    return add(rows, keysWith(session.model), whole);
+  }
+  for (const { model, ...used } of run.models) add(rows, keysWith(model), used);
 }
 
-function add(rows: Map<string, UsageRow>, key: string, used: Counters): void {
-  const row = rows.get(key) ?? {
+function add(rows: Map<string, UsageRow>, [key = "", second]: readonly string[], used: Used): void {
+  const place = JSON.stringify([key, second]);
+  const before = rows.get(place);
+  const cost_picos = addPicos(before?.cost_picos ?? "0", BigInt(used.cost_picos));
+  rows.set(place, {
     key,
-    runs: 0,
-    input_tokens: 0,
-    output_tokens: 0,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
-    cost_micros: 0,
-    unpriced_calls: 0,
-  };
-  rows.set(key, row);
-  row.runs += 1;
-  for (const name of COUNTERS) row[name] += used[name];
+    ...(second !== undefined && { second_key: second }),
+    runs: (before?.runs ?? 0) + 1,
+    input_tokens: (before?.input_tokens ?? 0) + used.input_tokens,
+    output_tokens: (before?.output_tokens ?? 0) + used.output_tokens,
+    cache_creation_input_tokens: (before?.cache_creation_input_tokens ?? 0) + used.cache_creation_input_tokens,
+    cache_read_input_tokens: (before?.cache_read_input_tokens ?? 0) + used.cache_read_input_tokens,
+    cost_micros: microsOf(BigInt(cost_picos)),
+    cost_picos,
+    unpriced_calls: (before?.unpriced_calls ?? 0) + used.unpriced_calls,
+    estimated_calls: (before?.estimated_calls ?? 0) + used.estimated_calls,
+    simulated_calls: (before?.simulated_calls ?? 0) + used.simulated_calls,
+  });
 }

@@ -288,7 +288,7 @@ const EFFECTS: Readonly<Record<FactType, Row>> = {
         cost,
       },
     },
-    { usage: counted, costMicros: 7, transcript: [] },
+    { usage: counted, costPicos: "7000000", transcript: [] },
   ],
   "hook.called": [
     running,
@@ -323,7 +323,7 @@ const EFFECTS: Readonly<Record<FactType, Row>> = {
     {
       containerId: "container_1",
       usage: counted,
-      costMicros: 7,
+      costPicos: "7000000",
       unpricedCalls: 0,
       pending: { [reply]: { role: "assistant" } },
       run: {
@@ -547,7 +547,7 @@ describe("what follows from several facts", () => {
   test("a call for a title or a compaction costs, and says nothing in the transcript", () => {
     const title = { ...generated(), data: { ...generated().data, purpose: "title" } } as Fact;
     const state = after(...running, title);
-    expect(state).toMatchObject({ costMicros: 7, run: { calls: [], resultsMessageId: null } });
+    expect(state).toMatchObject({ costPicos: "7000000", run: { calls: [], resultsMessageId: null } });
     expect(Object.keys(state.pending)).toEqual([message]);
   });
 

@@ -116,6 +116,21 @@ test("a follower that does not keep up holds no growing queue and misses nothing
   expect(seen).toEqual(numbers(1, 5000));
 });
 
+test("large events wait in the store for a follower that does not keep up, not in memory", async () => {
+  const { followers, append, reads } = bench();
+  const large = (sequence: number): Event => ({ ...event(sequence), data: { title: "x".repeat(100_000) } }) as Event;
+  append(event(1));
+  const seen: number[] = [];
+  for await (const { sequence } of followers.follow(session, { after: 0 }, never)) {
+    seen.push(sequence);
+    if (sequence === 1) for (let n = 2; n <= 500; n++) append(large(n));
+    if (sequence === 500) break;
+  }
+  expect(seen).toEqual(numbers(1, 500));
+  // 50 MB came while it was busy: it read them, instead of having been handed them all.
+  expect(reads()).toBeGreaterThan(0);
+});
+
 test("an abort ends a follower that waits, and one that is in the middle of a page", async () => {
   const { followers, append } = bench();
   append(...events(1, 5));

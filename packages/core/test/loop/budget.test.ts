@@ -7,8 +7,8 @@ import { STORES, counting, eventsOf, storeUrl } from "./world.ts";
 const model = "claude-sonnet-5-5";
 const outputPrice = (tokens: number): number =>
   priceCall(model, { input_tokens: 0, output_tokens: tokens })?.total_micros ?? 0;
-const priceOf = (usage: Parameters<typeof priceCall>[1] | null | undefined): number | undefined =>
-  usage ? priceCall(model, usage)?.total_micros : undefined;
+const picosOf = (usage: Parameters<typeof priceCall>[1] | null | undefined): bigint =>
+  BigInt((usage && priceCall(model, usage)?.picos?.total) ?? 0);
 
 test("a model without a price is not asked where a limit was set, and is where none was", async () => {
   const { agent, simulator } = await simulatedAgent({ model: "claude-opus-9-9" });
@@ -83,21 +83,24 @@ async function lastCall(agent: Agent, sessionId: string): Promise<number> {
 }
 
 describe.each(STORES)("an answer that was lost, on %s", (kind) => {
-  test("is paid for at the most it can have cost where it broke off, and once", async () => {
+  test("counts as what the stream said and what arrived, and reserves the rest until the next answer", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
-    const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 900, times: 1 } }];
+    const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 1500, times: 1 } }];
     const result = await agent.run(scripted("cut", steps));
     const [broken, whole] = simulator.ledger.calls();
     expect(result.error).toBeNull();
-    expect(result.usage.output_tokens).toBe(500 + (whole?.usage?.output_tokens ?? 0));
     const [retried] = await eventsOf(agent, result.sessionId, "step.retried");
-    expect(retried?.data.lost?.usage.input_tokens).toBe(broken?.usage?.input_tokens);
+    const lost = retried?.data.lost;
+    expect(lost).toMatchObject({ estimated: true, usage: { input_tokens: broken?.usage?.input_tokens } });
+    expect(lost?.usage.output_tokens).toBeGreaterThan(1);
+    expect(lost?.usage.output_tokens).toBeLessThanOrEqual(broken?.usage?.output_tokens ?? 0);
+    expect(result.usage.output_tokens).toBe((lost?.usage.output_tokens ?? 0) + (whole?.usage?.output_tokens ?? 0));
+    expect(lost?.reserved_micros).toBe(outputPrice(500 - (lost?.usage.output_tokens ?? 0)));
     const session = await (await agent.sessions()).get(result.sessionId);
     const state = await (await agent.sessions()).state(result.sessionId);
-    expect(session.cost_micros).toBe(state.costMicros);
-    expect(result.models[0]?.cost_micros).toBe(state.costMicros);
-    const paid = (retried?.data.lost?.cost?.total_micros ?? 0) + (priceOf(whole?.usage) ?? 0);
-    expect(state.costMicros).toBe(paid);
+    expect(session).toMatchObject({ cost_picos: state.costPicos, reserved_micros: 0, estimated_calls: 1 });
+    expect(result.models[0]?.cost_picos).toBe(state.costPicos);
+    expect(BigInt(state.costPicos)).toBe(picosOf(lost?.usage) + picosOf(whole?.usage));
   });
 
   test("counts against the budget: a connection that always breaks does not spend it again and again", async () => {

@@ -1,4 +1,4 @@
-import { Usage, priceCall } from "@skein/protocol";
+import { Usage, priceCall, runLogs, textOf } from "@skein/protocol";
 import { defineTool } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -42,7 +42,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a call that is given up is charged at the most it can have cost, from the first one on", async () => {
+  test("a call that is given up before a word of it costs nothing that is known, and the most it can have cost is reserved", async () => {
     const { agent, simulator } = await simulatedAgent({
       store: storeUrl(kind),
       system_prompt: "Be careful. ".repeat(1000),
@@ -60,11 +60,23 @@ describe.each(STORES)("on the %s store", (kind) => {
     const [lost] = await eventsOf(agent, sessionId, "step.abandoned");
     const most = priceCall(model, { ...Usage.parse(asked?.usage), output_tokens: 2048 });
     expect(most?.cache_write_micros).toBeGreaterThan(1000);
-    expect(lost?.data.cost?.total_micros).toBeGreaterThanOrEqual(most?.total_micros ?? 0);
+    expect(lost?.data).toMatchObject({ usage: { input_tokens: 0, output_tokens: 0 }, estimated: true });
+    expect(lost?.data.reserved_micros).toBeGreaterThanOrEqual(most?.total_micros ?? 0);
+    const sessions = await agent.sessions();
+    const reserved = { cost_micros: 0, estimated_calls: 1, reserved_micros: lost?.data.reserved_micros };
+    expect(await sessions.get(sessionId)).toMatchObject({ ...reserved, unpriced_calls: 0 });
+    expect((await sessions.runs(sessionId)).items[0]).toMatchObject({ ...reserved, cost: { total_cost: 0 } });
+    expect((await sessions.usage({ by: "session" })).find(({ key }) => key === sessionId)).toMatchObject({
+      cost_picos: "0",
+      output_tokens: 0,
+    });
+    // The next answer of the session ends the reservation.
+    expect(await agent.run(scripted(`after ${kind}`, [{ text: "Hi." }]), { sessionId })).toMatchObject({ error: null });
+    expect(await sessions.get(sessionId)).toMatchObject({ reserved_micros: 0, reserved_until: null });
   });
 
-  test("a cancel reaches a model call that is streaming", async () => {
-    const { agent } = await simulatedAgent({ store: storeUrl(kind) });
+  test("a cancel reaches a model call that is streaming, and the text that had arrived is kept", async () => {
+    const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const stop = new AbortController();
     const steps = [{ text: "word ".repeat(200), chunk: 5, chunkDelayMs: 20 }];
     let drafts = 0;
@@ -77,6 +89,22 @@ describe.each(STORES)("on the %s store", (kind) => {
       }
     }
     expect(drafts).toBeLessThan(100);
+    const sessions = await agent.sessions();
+    const answer = (await sessions.transcript(sessionId)).at(-1);
+    expect(answer).toMatchObject({ role: "assistant", interrupted: true });
+    expect(textOf(answer?.content ?? "")).toMatch(/^(word ){3}/);
+    expect((await sessions.messages(sessionId)).items.at(-1)?.content).toMatchObject({ interrupted: true });
+    const [call] = await until(() => {
+      const calls = simulator.ledger.calls({ outcome: "aborted" });
+      return calls.length > 0 ? calls : undefined;
+    });
+    const { usage } = await sessions.get(sessionId);
+    expect(usage.input_tokens).toBe(call?.usage?.input_tokens);
+    expect(usage.output_tokens).toBe(Math.floor(textOf(answer?.content ?? "").length / 4));
+    expect(usage.output_tokens).toBeLessThan(call?.usage?.output_tokens ?? 0);
+    const [run] = (await sessions.runs(sessionId)).items;
+    const logs = runLogs(await sessions.events(sessionId), run?.id ?? "");
+    expect(logs.filter(({ action_type }) => /error/.test(action_type))).toEqual([]);
     await expectUsable(agent, sessionId);
   });
 

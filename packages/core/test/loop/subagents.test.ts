@@ -171,11 +171,11 @@ describe("a child that is deleted while its parent waits for it", () => {
 
   test("is an error result for its parent, and what it has spent is counted", async () => {
     const { agent, sessionId, childId, sessions } = await paused();
-    const spent = (await sessions.get(childId)).cost_micros;
+    const spent = (await sessions.get(childId)).cost_picos;
     await sessions.delete(childId);
     const end = await agent.resume(sessionId);
     expect(end).toMatchObject({ finalAnswer: "So: The session that worked on this was deleted.", error: null });
-    expect((await sessions.state(sessionId)).delegatedMicros).toBe(spent);
+    expect((await sessions.state(sessionId)).delegatedPicos).toBe(spent);
   });
 
   test("does not keep its parent from being cancelled, whoever deleted it", async () => {

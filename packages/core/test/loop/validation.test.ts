@@ -34,8 +34,17 @@ test("an answer that never passes ends the run after three tries", async () => {
   const { agent } = await simulatedAgent({ validate: () => "Still wrong." });
   const result = await agent.run(scripted("Never right", [{ text: "Wrong" }]));
   expect(result).toMatchObject({ stopReason: "error", error: { code: "validation_failed" } });
-  expect(rows(result, "final_answer_validation_failed")).toHaveLength(3);
+  expect(result.error?.message).toContain("4 times");
+  expect(rows(result, "final_answer_validation_failed")).toHaveLength(4);
   expect(rows(result, "error").length).toBeGreaterThan(0);
+});
+
+test("the answer after the last allowed failure is checked: if it is right, the run completes", async () => {
+  let checks = 0;
+  const { agent, simulator } = await simulatedAgent({ validate: () => ((checks += 1) < 4 ? "Not yet." : undefined) });
+  const result = await agent.run(scripted("at last", [{ text: "Here." }]));
+  expect(result).toMatchObject({ error: null, finalAnswer: "Here." });
+  expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(4);
 });
 
 test("a check that throws is a check that does not pass: the model is told, and the run does not hang", async () => {

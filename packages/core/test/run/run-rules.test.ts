@@ -111,24 +111,36 @@ test("a run that was taken up six times without getting any further is poisoned,
 
 describe("money", () => {
   const model = { model: "claude-sonnet-4-5" };
+  const noon = Date.parse("2026-01-01T12:00:00.000Z");
+  const micros = (amount: number): string => String(BigInt(amount) * 1_000_000n);
   const end = ({ state, run }: ReturnType<typeof running>, next: { model: string | null } = model) =>
-    outOfMoney(state, run, next);
+    outOfMoney(state, run, { ...next, now: noon });
 
   test("without a limit a run may go on, whatever it costs and whether or not its model has a price", () => {
-    expect(end(running({ costMicros: 1e9, unpricedCalls: 3 }), { model: "nobody-knows" })).toBeUndefined();
+    expect(end(running({ costPicos: micros(1e9), unpricedCalls: 3 }), { model: "nobody-knows" })).toBeUndefined();
   });
 
   test("a run that has spent its limit is over", () => {
-    expect(end(running({ costMicros: 500_000 }, { limit: 500_000 }))).toEqual({
+    expect(end(running({ costPicos: micros(500_000) }, { limit: 500_000 }))).toEqual({
       stopReason: "budget",
       error: { code: "budget_exceeded", message: "The run may cost $0.500000, and $0.500000 is spent." },
     });
-    expect(end(running({ costMicros: 499_999 }, { limit: 500_000 }))).toBeUndefined();
+    expect(end(running({ costPicos: micros(499_999) }, { limit: 500_000 }))).toBeUndefined();
+  });
+
+  test("what calls that broke off may have cost counts for a day, and is said apart from what was spent", () => {
+    const reservation = (until: string) => ({ reservations: [{ runId: id(101), micros: 300_000, until }] });
+    const limits = (until: string) => ({ limit: 500_000, session: reservation(until) });
+    const spent = { costPicos: micros(200_000) };
+    expect(end(running(spent, limits("2026-01-02T11:59:59.000Z")))?.error.message).toBe(
+      "The run may cost $0.500000, and $0.200000 is spent and $0.300000 is reserved for calls that broke off.",
+    );
+    expect(end(running(spent, limits("2026-01-01T12:00:00.000Z")))).toBeUndefined();
   });
 
   test("what subagents spent counts, of the run and of the session", () => {
-    expect(end(running({ costMicros: 1, delegatedMicros: 1 }, { limit: 2 }))?.stopReason).toBe("budget");
-    const session = { costMicros: 3, delegatedMicros: 4 };
+    expect(end(running({ costPicos: micros(1), delegatedPicos: micros(1) }, { limit: 2 }))?.stopReason).toBe("budget");
+    const session = { costPicos: micros(3), delegatedPicos: micros(4) };
     expect(end(running({}, { agent: { max_cost_micros: 7 }, session }))?.error.message).toContain(
       "The session may cost",
     );

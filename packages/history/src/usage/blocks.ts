@@ -31,7 +31,7 @@ export function createCallLog(): CallLog {
       numbers[at + 5] = call.cacheReadInputTokens;
       numbers[at + 6] = call.webSearchRequests;
       numbers[at + 7] = call.calls;
-      numbers[at + 8] = call.costMicros ?? Number.NaN;
+      numbers[at + 8] = call.costPicos ?? Number.NaN;
       count += 1;
     },
     *inOrder() {
@@ -43,7 +43,7 @@ export function createCallLog(): CallLog {
 }
 
 function callAt(numbers: Float64Array, at: number): PricedCall {
-  const costMicros = numbers[at + 8] ?? Number.NaN;
+  const costPicos = numbers[at + 8] ?? Number.NaN;
   return {
     time: numbers[at] ?? 0,
     model: "",
@@ -54,7 +54,7 @@ function callAt(numbers: Float64Array, at: number): PricedCall {
     cacheReadInputTokens: numbers[at + 5] ?? 0,
     webSearchRequests: numbers[at + 6] ?? 0,
     calls: numbers[at + 7] ?? 0,
-    costMicros: Number.isNaN(costMicros) ? undefined : costMicros,
+    costPicos: Number.isNaN(costPicos) ? undefined : costPicos,
   };
 }
 

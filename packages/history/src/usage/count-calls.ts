@@ -1,5 +1,5 @@
 /** Counts each call once over all files. A copy in a later file (a resume, a fork) only raises counters of the first. */
-import { priceCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+import { picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
@@ -117,7 +117,7 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
   const output = columns.value(row, column.output);
   const cacheRead = columns.value(row, column.cacheRead);
   const searches = columns.value(row, column.searches);
-  const cost = priceCall(model, {
+  const cost = picosOfCall(model, {
     input_tokens: input,
     output_tokens: output,
     cache_creation_input_tokens: cacheWrite,
@@ -136,7 +136,7 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
     cacheReadInputTokens: cacheRead,
     webSearchRequests: searches,
     calls: 1,
-    costMicros: cost?.total_micros,
+    costPicos: cost,
   };
 }
 
@@ -152,6 +152,6 @@ function searchFee(time: number, count: number): PricedCall {
     cacheReadInputTokens: 0,
     webSearchRequests: count,
     calls: 0,
-    costMicros: count * WEB_SEARCH_MICROS,
+    costPicos: count * WEB_SEARCH_MICROS * 1_000_000,
   };
 }

@@ -71,7 +71,7 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
     projects.for(owner.projectPath).add(call);
     sessions.for(owner).add(call);
     noteSpan(spans, owner, call.time);
-    if (call.costMicros === undefined) unpriced.add(call.model);
+    if (call.costPicos === undefined) unpriced.add(call.model);
   });
   if (options.workspace !== undefined && count === 0) throw new WorkspaceNotFoundError(options.workspace);
   const bySession = sessions.entries().map(([owner, sum]): SessionUsage => {

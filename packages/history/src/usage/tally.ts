@@ -1,3 +1,4 @@
+import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol/prices";
 import type { UsageTotals } from "./usage-report.ts";
 
 /** One counted call with its cost, ready to be added up in any grouping. */
@@ -11,11 +12,11 @@ export interface PricedCall {
   readonly cacheReadInputTokens: number;
   readonly webSearchRequests: number;
   readonly calls: number;
-  /** Undefined: the model has no price. */
-  readonly costMicros: number | undefined;
+  /** Exact, in pico-dollars. Undefined: the model has no price. */
+  readonly costPicos: number | undefined;
 }
 
-/** Adds up calls. The costs are integers, so every grouping gives the same total. */
+/** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
 export interface Tally {
   add(call: PricedCall): void;
   totals(): UsageTotals;
@@ -30,9 +31,10 @@ export function createTally(): Tally {
     cacheReadInputTokens: 0,
     webSearchRequests: 0,
     calls: 0,
-    costMicros: 0,
     unpricedCalls: 0,
   };
+  // As two sums of integers: one of pico-dollars would be too large for a number at $9,007.
+  const cost = { micros: 0, rest: 0 };
   return {
     add(call) {
       sum.inputTokens += call.inputTokens;
@@ -42,10 +44,17 @@ export function createTally(): Tally {
       sum.cacheReadInputTokens += call.cacheReadInputTokens;
       sum.webSearchRequests += call.webSearchRequests;
       sum.calls += call.calls;
-      if (call.costMicros === undefined) sum.unpricedCalls += call.calls;
-      else sum.costMicros += call.costMicros;
+      if (call.costPicos === undefined) {
+        sum.unpricedCalls += call.calls;
+        return;
+      }
+      cost.micros += Math.floor(call.costPicos / 1_000_000);
+      cost.rest += call.costPicos % 1_000_000;
     },
-    totals: () => ({ ...sum, costUsd: sum.costMicros / 1_000_000 }),
+    totals() {
+      const picos = joinedAmount(cost);
+      return { ...sum, costMicros: microsOf(picos), costUsd: dollarsOf(picos) };
+    },
   };
 }
 

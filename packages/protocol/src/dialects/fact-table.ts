@@ -39,6 +39,8 @@ export interface ActionRow {
   readonly action: ActionType;
   /** Only when this key of the data has this value. */
   readonly when?: readonly [key: string, value: string | boolean];
+  /** Not when this key of the data has this value. */
+  readonly unless?: readonly [key: string, value: string | boolean];
   /** Key in `action_data` → key in the fact's data. `!key` negates, `=text` is a constant. */
   readonly data: Readonly<Record<string, string>>;
 }
@@ -56,6 +58,10 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
   ...(when && { when }),
   data: { error: "error" },
 });
+/** A call that is no step of the loop (a title, a summary) says what it is for. */
+const STEP = ["purpose", "step"] as const;
+const sent = same("model", "max_tokens", "thinking_tokens", "tools_count");
+const reply = same("stop_reason", "usage", "content");
 const none: Dialect = { actions: [], frames: [] };
 
 /**
@@ -124,19 +130,34 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "rewind.completed": none,
   "control.requested": none,
   "step.started": {
-    actions: [{ action: "api_call_started", data: same("model", "max_tokens", "thinking_tokens", "tools_count") }],
+    actions: [
+      { action: "api_call_started", when: STEP, data: sent },
+      { action: "api_call_started", unless: STEP, data: { ...sent, ...same("purpose") } },
+    ],
     frames: [],
   },
   "step.generated": {
     actions: [
-      { action: "api_response_received", data: same("stop_reason", "usage", "content") },
+      { action: "api_response_received", when: STEP, data: reply },
+      { action: "api_response_received", unless: STEP, data: { ...reply, ...same("purpose") } },
       { action: "final_summary_generation", when: ["purpose", "summary"], data: same("stop_reason", "usage") },
     ],
     frames: ["message"],
   },
   "step.retried": { actions: [{ action: "api_retry", data: same("attempt", "error", "delay_ms") }], frames: [] },
   "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
-  "step.abandoned": { actions: [{ action: "api_error", data: same("model", "usage") }], frames: [] },
+  "step.abandoned": {
+    actions: [
+      // A cancel is nobody's error. What had arrived by then is an answer that was interrupted.
+      { action: "api_error", unless: ["reason", "cancelled"], data: same("model", "usage", "reason") },
+      {
+        action: "api_response_received",
+        when: ["interrupted", true],
+        data: { ...same("model", "usage", "content"), stop_reason: "=interrupted" },
+      },
+    ],
+    frames: ["message"],
+  },
   "tool.started": none,
   "tool.completed": {
     actions: [
@@ -263,7 +284,7 @@ export function actionLogs(event: Event): readonly ActionLog[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
   return DIALECTS[event.event_type].actions
-    .filter(({ when }) => !when || data[when[0]] === when[1])
+    .filter(({ when, unless }) => (!when || data[when[0]] === when[1]) && (!unless || data[unless[0]] !== unless[1]))
     .map((row) => ({
       timestamp: event.created_at,
       step_number: firstNumber(data, "step") ?? 0,

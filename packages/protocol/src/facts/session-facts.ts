@@ -4,7 +4,7 @@ import { Content, JsonObject } from "../content.ts";
 import { Failure } from "../error.ts";
 import { Uuid } from "../ids.ts";
 import { StopReason } from "../session.ts";
-import { UsageTotals } from "../usage.ts";
+import { Picos, UsageTotals } from "../usage.ts";
 
 const Count = z.int().nonnegative();
 
@@ -12,7 +12,13 @@ const Count = z.int().nonnegative();
 const runTotals = {
   usage: UsageTotals,
   cost_micros: Count,
+  /** The exact cost, as decimal text. */
+  cost_picos: Picos.optional(),
   unpriced_calls: Count,
+  /** Calls that broke off, and what they may have cost beyond `cost_micros`. */
+  estimated: z.literal(true).optional(),
+  reserved_micros: Count.optional(),
+  simulated: z.literal(true).optional(),
   files_generated: Count,
   duration_ms: Count,
 };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Content, ContentBlock, JsonObject } from "../content.ts";
 import { Failure } from "../error.ts";
 import { Uuid } from "../ids.ts";
-import { CallCost, Usage } from "../usage.ts";
+import { CallCost, Picos, Usage } from "../usage.ts";
 
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
@@ -10,8 +10,28 @@ const inStep = { run_id: Uuid, step: Count };
 /** What a model call is for: a step of the loop, or one of the calls around it. */
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
-/** An answer that had begun when it broke off, or that made no sense: paid for all the same, at the most it can have cost. */
-const Lost = z.object({ model: z.string(), usage: Usage, cost: CallCost.nullable() });
+/**
+ * What is known of a call without a whole answer, and what it may have cost beyond that. Facts without `estimated` and
+ * `reserved_micros` that are of before 2026-11-16 say the most that the call can have cost.
+ */
+const broken = {
+  /** The model's own counts where the stream said them; else output as measured from what arrived. */
+  usage: Usage,
+  cost: CallCost.nullable(),
+  /** `output_tokens` is measured, not said by the model. */
+  estimated: z.literal(true).optional(),
+  /** What the call may have cost beyond `cost`. */
+  reserved_micros: Count.optional(),
+  /** What is reserved from here on, this call included: in its run, in its session, and until when at most. */
+  reservation: z.object({ run_micros: Count, session_micros: Count, until: z.iso.datetime() }).optional(),
+  simulated: z.literal(true).optional(),
+};
+
+/** An answer that had begun when it broke off, or that made no sense: it was paid for all the same. */
+const Lost = z.object({ model: z.string(), ...broken });
+
+/** The text of an answer that broke off, where nobody asks for that answer again. */
+const interrupted = { message_id: Uuid.optional(), content: z.array(ContentBlock).optional() };
 
 /** Model calls and the tool calls they ask for. */
 export const stepFacts = {
@@ -25,6 +45,8 @@ export const stepFacts = {
     tools_count: Count,
     messages_count: Count,
     estimated_tokens: Count,
+    /** The built-in simulation is asked, not a model. */
+    simulated: z.literal(true).optional(),
   }),
   "step.generated": z.object({
     ...inStep,
@@ -40,6 +62,8 @@ export const stepFacts = {
     cost: CallCost.nullable(),
     container_id: z.string().nullable(),
     duration_ms: Count,
+    /** The built-in simulation answered, not a model. */
+    simulated: z.literal(true).optional(),
   }),
   "step.retried": z.object({
     ...inStep,
@@ -48,9 +72,17 @@ export const stepFacts = {
     delay_ms: Count,
     lost: Lost.optional(),
   }),
-  "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional() }),
-  /** A model call whose answer was lost with its worker, charged at the most it can have cost. */
-  "step.abandoned": z.object({ ...inStep, model: z.string(), usage: Usage, cost: CallCost.nullable() }),
+  "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
+  /** A model call was given up: its run was cancelled, or its worker is gone or stops. */
+  "step.abandoned": z.object({
+    ...inStep,
+    model: z.string(),
+    ...broken,
+    reason: z.enum(["cancelled", "worker_lost", "handed_over"]).optional(),
+    ...interrupted,
+    /** Whether `content` is kept as an interrupted answer. */
+    interrupted: z.literal(true).optional(),
+  }),
   "tool.started": z.object({
     ...inStep,
     tool_use_id: z.string(),
@@ -95,6 +127,10 @@ export const stepFacts = {
     is_error: z.boolean(),
     /** What a subagent and its own spent: it counts against the budgets of whoever asked. */
     cost_micros: z.int().nonnegative().optional(),
+    /** The same, exactly. */
+    cost_picos: Picos.optional(),
+    /** What calls of the subagent that broke off may have cost beyond that. */
+    reserved_micros: Count.optional(),
   }),
   "await.resolved": z.object({
     ...inStep,

@@ -15,7 +15,8 @@ const result = [{ type: "text", text: "done" }];
 /** The actions of a fact with this data. */
 function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [ActionType, unknown][] {
   const parsed = FACTS[type].parse(data) as Record<string, unknown>;
-  const applies = ({ when }: ActionRow): boolean => !when || parsed[when[0]] === when[1];
+  const has = ([key, value]: NonNullable<ActionRow["when"]>): boolean => parsed[key] === value;
+  const applies = ({ when, unless }: ActionRow): boolean => (!when || has(when)) && (!unless || !has(unless));
   return DIALECTS[type].actions.filter(applies).map((row) => [row.action, actionData(row, parsed)]);
 }
 
@@ -95,6 +96,24 @@ describe("the lines of the specified example run come out of facts", () => {
   test("api_response_received", () => {
     expect(actionsOf("step.generated", { ...reply, purpose: "step" })).toEqual([
       ["api_response_received", { stop_reason: "tool_use", usage: { input_tokens: 450, output_tokens: 120 }, content }],
+    ]);
+  });
+
+  test("calls for a title say that they are no steps", () => {
+    const [[, answered] = []] = actionsOf("step.generated", { ...reply, purpose: "title" });
+    expect(answered).toMatchObject({ purpose: "title", stop_reason: "tool_use" });
+  });
+
+  test("a call that was cancelled is no api_error; the text that had arrived is an interrupted answer", () => {
+    const { usage } = reply;
+    const given = { ...inStep, model: "m", usage, cost: null, estimated: true as const };
+    expect(actionsOf("step.abandoned", { ...given, reason: "cancelled" })).toEqual([]);
+    expect(actionsOf("step.abandoned", { ...given, reason: "worker_lost" }).map(([action]) => action)).toEqual([
+      "api_error",
+    ]);
+    const said = { message_id: id, content: [{ type: "text", text: "Once upon" }], interrupted: true as const };
+    expect(actionsOf("step.abandoned", { ...given, reason: "cancelled", ...said })).toEqual([
+      ["api_response_received", { model: "m", usage, content: said.content, stop_reason: "interrupted" }],
     ]);
   });
 

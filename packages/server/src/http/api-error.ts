@@ -54,7 +54,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   store_too_new: "The store was written by a newer version.",
   store_unavailable: "The store cannot be reached now. Try again later.",
   files_unavailable: "The place of generated files cannot be reached now. Try again later.",
-  disk_full: "The disk of the store is full. Nothing was kept.",
+  disk_full: "The disk of the store is full. Make room and try again.",
   read_only: "The store cannot be written.",
   closed: "The server is stopping. Try again later.",
   unreadable: "The log has something that this version cannot read.",

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Records } from "@skein/core";
-import { isKnownError } from "@skein/protocol";
+import { type Ids, isKnownError } from "@skein/protocol";
 import { z } from "zod";
+import type { ServerDeps } from "../deps.ts";
 import { ApiError } from "./api-error.ts";
 
 /** A success as it was answered. */
@@ -13,16 +14,27 @@ interface StoredAnswer {
 const Entry = z.object({
   fingerprint: z.string(),
   owner: z.string(),
+  /** When the owner last said that it is at work. */
   since: z.number(),
+  /** The id of what the request makes: whoever does the work again after a crash makes the same thing. */
+  new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
 });
 type Entry = z.infer<typeof Entry>;
+
+/** What makes a repeated request do its work once. */
+export interface IdempotencyKey {
+  readonly id: string;
+  readonly fingerprint: string;
+  /** For what the request makes beside the log, the same each time; undefined where the work has no answer to keep. */
+  readonly newId: string | undefined;
+}
 
 /** Requests that may be sent again: the first one does the work, the others get its answer. */
 export interface Idempotency {
   run(
     key: { readonly id: string; readonly fingerprint: string },
-    work: () => Promise<StoredAnswer>,
+    work: (newId: string) => Promise<StoredAnswer>,
   ): Promise<StoredAnswer & { readonly replayed: boolean }>;
   /** Removes answers of days that are over for good: each is kept for 24 hours at least and 48 at most. */
   sweep(): Promise<void>;
@@ -35,31 +47,86 @@ const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;
 /** How far back a store is looked through that was never swept. */
 const FIRST_SWEEP_MS = 30 * DAY_MS;
-/** After that long, a request of another process counts as lost with it. */
-const LOST_MS = 30_000;
+/** How long a request of another process counts as being answered without a sign of life from that process: a lease. */
+const LEASE_MS = 4000;
+const SIGN_OF_LIFE_MS = 1000;
 
-export function createIdempotency({ records, now }: { records: Records; now: () => number }): Idempotency {
-  const owner = randomUUID();
+export interface IdempotencyDeps {
+  readonly records: Records;
+  readonly now: () => number;
+  readonly ids: Ids;
+  readonly report: (error: unknown) => void;
+  readonly process?: ServerDeps["process"];
+}
+
+interface Claimed {
+  readonly entry: Entry;
+  readonly version: number;
+}
+
+export function createIdempotency({ records, now, ids, report, process }: IdempotencyDeps): Idempotency {
+  const instance = randomUUID();
+  /** `process` tells other machines' processes apart, `instance` two servers in one process. */
+  const owner = `${process?.owner ?? "?"} ${instance}`;
   const running = new Set<string>();
 
-  async function claim(id: string, fingerprint: string): Promise<StoredAnswer | undefined> {
-    const fresh: Entry = { fingerprint, owner, since: now(), answer: null };
+  /** Whether nobody is at work on an entry. What is under way here is refused before this is asked. */
+  function isLost(entry: Entry): boolean {
+    if (entry.owner === owner) return true;
+    if (process?.isDead(entry.owner.split(" ")[0] ?? "")) return true;
+    return Math.abs(now() - entry.since) > LEASE_MS;
+  }
+
+  async function claim(id: string, fingerprint: string): Promise<StoredAnswer | Claimed> {
     const found = await records.get(PLACE.tenant, PLACE.kind, id);
     if (found) {
       const entry = Entry.parse(found.value);
       if (entry.fingerprint !== fingerprint)
         throw new ApiError("key_reused", "This Idempotency-Key came before with another request.");
       if (entry.answer) return entry.answer;
-      const lost = entry.owner === owner ? !running.has(id) : Math.abs(now() - entry.since) > LOST_MS;
-      if (!lost) throw busy();
+      if (!isLost(entry)) throw busy();
     }
+    const before = found && Entry.parse(found.value);
+    const entry: Entry = { fingerprint, owner, since: now(), new_id: before?.new_id ?? ids(), answer: null };
     try {
-      await records.put([{ ...PLACE, id, value: fresh, fields: { day: dayOf(now()) }, expect: found?.version ?? 0 }]);
+      return { entry, version: await put(id, entry, found?.version ?? 0) };
     } catch (error) {
       if (isKnownError(error, "conflict", "already_exists")) throw busy();
       throw error;
     }
-    return undefined;
+  }
+
+  async function put(id: string, value: Entry, expect?: number): Promise<number> {
+    const fields = { day: dayOf(now()) };
+    const [record] = await records.put([{ ...PLACE, id, value, fields, ...(expect !== undefined && { expect }) }]);
+    return record?.version ?? 0;
+  }
+
+  /** The same key may be used again. Where something may have come of the work all the same, it makes the same thing again. */
+  async function free(id: string, entry: Entry, error: unknown): Promise<void> {
+    const isRefused = error instanceof ApiError || (isKnownError(error) && error.code !== "store_unavailable");
+    if (isRefused) await records.delete(PLACE.tenant, PLACE.kind, id);
+    else await put(id, { ...entry, since: 0 });
+  }
+
+  /** Says that this process is at work, until the answer is there or another process has taken the key over. */
+  function keepClaim(id: string, { entry, version: first }: Claimed): () => Promise<void> {
+    let version = first;
+    let saying: Promise<void> | undefined;
+    const say = async (): Promise<void> => {
+      try {
+        version = await put(id, { ...entry, since: now() }, version);
+      } catch {
+        // Whoever has it now does the same work, and makes the same thing.
+        clearInterval(timer);
+      }
+      saying = undefined;
+    };
+    const timer = setInterval(() => void (saying ??= say()), SIGN_OF_LIFE_MS).unref();
+    return async () => {
+      clearInterval(timer);
+      await saying;
+    };
   }
 
   return {
@@ -67,23 +134,23 @@ export function createIdempotency({ records, now }: { records: Records; now: () 
       if (running.has(id)) throw await reusedOrBusy(records, id, fingerprint);
       running.add(id);
       try {
-        const before = await claim(id, fingerprint);
-        if (before) return { ...before, replayed: true };
+        const claimed = await claim(id, fingerprint);
+        if (!("entry" in claimed)) return { ...claimed, replayed: true };
+        const release = keepClaim(id, claimed);
+        let answer: StoredAnswer;
         try {
-          const answer = await work();
-          const value: Entry = {
-            fingerprint,
-            owner,
-            since: now(),
-            answer: { status: answer.status, body: answer.body },
-          };
-          await records.put([{ ...PLACE, id, value, fields: { day: dayOf(now()) } }]);
-          return { ...answer, replayed: false };
+          answer = await work(claimed.entry.new_id ?? ids());
         } catch (error) {
-          // Nothing came of it: the same key may be used again.
-          await records.delete(PLACE.tenant, PLACE.kind, id);
+          await release();
+          // If it cannot be written that the key is free, the claim runs out.
+          await free(id, claimed.entry, error).catch(() => {});
           throw error;
         }
+        await release();
+        const { status, body } = answer;
+        // The work is done, whether or not its answer can be kept: a repetition does it again, and makes the same thing.
+        await put(id, { ...claimed.entry, since: now(), answer: { status, body } }).catch(report);
+        return { ...answer, replayed: false };
       } finally {
         running.delete(id);
       }

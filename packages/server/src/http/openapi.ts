@@ -72,6 +72,7 @@ function operation(operationId: string, route: Route, path: string): Record<stri
     }),
     responses: {
       [route.status]: success(route),
+      ...(route.statusWhenFailing && { [route.statusWhenFailing]: success(route) }),
       default: {
         description: "An error",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },

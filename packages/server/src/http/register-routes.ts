@@ -110,18 +110,20 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     shared,
     principal,
     ...shared.viewOf(principal.tenant),
-    idempotency: key,
+    idempotency: key && { ...key, newId: undefined },
     request,
     reply,
   };
   // The table pairs each name with its handler; the type of the pair is lost in the loop over names.
   const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: RequestContext) => Promise<unknown>;
-  const work = async (): Promise<unknown> =>
-    checked(route, name, await handle(input as ParsedRequest<RouteName>, call));
+  const work = async (newId?: string): Promise<unknown> => {
+    const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
+    return checked(route, name, await handle(input as ParsedRequest<RouteName>, own));
+  };
   // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
   const { status, body, replayed } =
     key && !route.stream
-      ? await idempotency.run(key, async () => ({ status: route.status, body: await work() }))
+      ? await idempotency.run(key, async (newId) => ({ status: route.status, body: await work(newId) }))
       : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
   if (isRaw(body))
@@ -136,7 +138,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   if (route.method === "GET" && tag !== undefined && request.headers["if-none-match"] === tag)
     return reply.code(304).send();
   return reply
-    .code(status)
+    .code(route.statusWhenFailing === reply.statusCode ? reply.statusCode : status)
     .type("application/json; charset=utf-8")
     .send(isChecked(body) ? body.checked : JSON.stringify(body));
 }

@@ -11,24 +11,34 @@ export interface TracingDeps {
 
 /** Tells an OpenTelemetry collector about runs, once they are over. */
 export interface Tracing {
-  /** The run was asked for inside this trace. */
-  remember(runId: string, traceparent: unknown): void;
+  /** The run was asked for inside this trace. Kept in the store: another process may end the run. */
+  remember(runId: string, traceparent: unknown): Promise<void>;
   stop(): void;
 }
 
-/** Runs whose caller's trace is remembered until they end. */
+/** Runs whose trace this process remembers until they end. */
 const REMEMBERED = 10_000;
+const PLACE = { tenant: "$trace", kind: "parent" } as const;
 const TIMEOUT_MS = 5000;
 
 export function createTracing({ store, endpoint, report }: TracingDeps): Tracing {
-  if (endpoint === undefined) return { remember: () => {}, stop: () => {} };
+  if (endpoint === undefined) return { remember: async () => {}, stop: () => {} };
+  /** Those of this process, which are known before they are stored: a run may be over by then. */
   const parents = new Map<string, TraceParent>();
+
+  /** The trace that a run was asked for in. Once: the run is over. */
+  async function parentOf(runId: string): Promise<TraceParent | undefined> {
+    const own = parents.get(runId);
+    parents.delete(runId);
+    const kept = await store.records.get(PLACE.tenant, PLACE.kind, runId);
+    if (kept) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
+    return own ?? parseTraceParent(kept?.value);
+  }
 
   async function tell(ended: Extract<Event, { event_type: "session.completed" | "session.failed" }>): Promise<void> {
     const { session_id: sessionId } = ended;
     const { run_id: runId } = ended.data;
-    const parent = parents.get(runId);
-    parents.delete(runId);
+    const parent = await parentOf(runId);
     const { items } = await store.runs(sessionId, { limit: 10 });
     const run = items.find(({ id }) => id === runId);
     const [created] = await store.read(sessionId, { limit: 1 });
@@ -53,11 +63,18 @@ export function createTracing({ store, endpoint, report }: TracingDeps): Tracing
         void tell(event).catch(report);
   });
   return {
-    remember(runId, traceparent) {
+    async remember(runId, traceparent) {
       const parent = parseTraceParent(traceparent);
       if (!parent) return;
       if (parents.size >= REMEMBERED) parents.clear();
       parents.set(runId, parent);
+      try {
+        await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
+        if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
+      } catch (error) {
+        // The message was accepted, and its answer does not depend on a trace.
+        report(error);
+      }
     },
     stop,
   };

@@ -13,6 +13,8 @@ export interface Webhooks {
   create(
     tenant: string,
     input: { url: string; events: readonly z.infer<typeof WebhookEvent>[] },
+    /** A webhook that is there already under this id is answered: the request came a second time. */
+    id?: string,
   ): Promise<Webhook & { secret: string }>;
   list(tenant: string): Promise<readonly Webhook[]>;
   change(
@@ -52,9 +54,11 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   }
 
   return {
-    async create(tenant, { url, events }) {
+    async create(tenant, { url, events }, id) {
+      const known = id === undefined ? undefined : await records.get(TENANT, "webhook", id);
+      if (known) return StoredWebhook.parse(known.value);
       const webhook: StoredWebhook = {
-        id: ids(),
+        id: id ?? ids(),
         tenant,
         url,
         events: [...events],

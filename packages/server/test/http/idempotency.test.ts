@@ -1,5 +1,6 @@
 import { createMemoryStore } from "@skein/core";
-import { expect, test } from "vitest";
+import { KnownError, createIds } from "@skein/protocol";
+import { expect, test, vi } from "vitest";
 import { createIdempotency } from "../../src/http/idempotency.ts";
 
 const HOUR = 3600 * 1000;
@@ -7,7 +8,7 @@ const HOUR = 3600 * 1000;
 test("an answer is kept for 24 hours at least and gone after 48, also when the server was off for weeks", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T23:59:00Z");
-  const idempotency = createIdempotency({ records, now: () => time });
+  const idempotency = createIdempotency({ records, now: () => time, ids: createIds(), report: () => {} });
   const post = async (id: string, fingerprint: string) =>
     (await idempotency.run({ id, fingerprint }, async () => ({ status: 201, body: fingerprint }))).body;
   await idempotency.sweep();
@@ -21,6 +22,100 @@ test("an answer is kept for 24 hours at least and gone after 48, also when the s
   expect(await post("a", "fourth")).toBe("fourth");
   await expect(post("b", "fifth")).rejects.toMatchObject({ code: "key_reused" });
   time += 90 * 24 * HOUR;
-  await createIdempotency({ records, now: () => time }).sweep();
+  await createIdempotency({ records, now: () => time, ids: createIds(), report: () => {} }).sweep();
   expect((await records.list({ tenant: "$idempotency", kind: "answer" })).items).toEqual([]);
+});
+
+test("a key whose process died is free at once on the same machine, within the lease of 4 s elsewhere, and makes the same thing", async () => {
+  const { records } = createMemoryStore();
+  let time = Date.parse("2026-11-15T12:00:00Z");
+  const server = (owner: string) =>
+    createIdempotency({
+      records,
+      now: () => time,
+      ids: createIds(),
+      report: () => {},
+      process: { owner, isDead: (other) => other === "here/1" && owner.startsWith("here/") },
+    });
+  const ids: string[] = [];
+  const never = new Promise<never>(() => {});
+  const post = (by: ReturnType<typeof server>, id: string, end: Promise<unknown>) =>
+    by.run({ id, fingerprint: "f" }, async (newId) => {
+      ids.push(newId);
+      await end;
+      return { status: 201, body: newId };
+    });
+  const dead = server("here/1");
+  for (const id of ["a", "b"]) void post(dead, id, never);
+  await vi.waitFor(() => expect(ids).toHaveLength(2));
+  expect((await post(server("here/2"), "a", Promise.resolve())).body).toBe(ids[0]);
+  const elsewhere = server("there/1");
+  await expect(post(elsewhere, "b", Promise.resolve())).rejects.toMatchObject({ code: "in_progress" });
+  time += 4001;
+  expect((await post(elsewhere, "b", Promise.resolve())).body).toBe(ids[1]);
+});
+
+test("while a request is at work its key stays taken, however long it works", async () => {
+  vi.useFakeTimers({ now: Date.parse("2026-11-15T12:00:00Z") });
+  try {
+    const { records } = createMemoryStore();
+    const parts = { records, now: Date.now, ids: createIds(), report: () => {} };
+    const [first, other] = [createIdempotency(parts), createIdempotency(parts)];
+    const key = { id: "slow", fingerprint: "f" };
+    const slow = first.run(key, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+      return { status: 201, body: "done" };
+    });
+    await vi.advanceTimersByTimeAsync(30_000);
+    await expect(other.run(key, async () => ({ status: 201, body: "twice" }))).rejects.toMatchObject({
+      code: "in_progress",
+    });
+    await vi.advanceTimersByTimeAsync(31_000);
+    expect((await slow).body).toBe("done");
+    expect(await other.run(key, async () => ({ status: 201, body: "twice" }))).toMatchObject({ body: "done" });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("work whose end is unknown is done again under the same id, work that was refused under a new one", async () => {
+  const { records } = createMemoryStore();
+  const idempotency = createIdempotency({ records, now: Date.now, ids: createIds(), report: () => {} });
+  const ids: string[] = [];
+  const post = (id: string, error?: Error) =>
+    idempotency.run({ id, fingerprint: "f" }, async (newId) => {
+      ids.push(newId);
+      if (error) throw error;
+      return { status: 201, body: newId };
+    });
+  await expect(post("a", new KnownError("store_unavailable", "No answer."))).rejects.toThrow();
+  await post("a");
+  await expect(post("b", new KnownError("invalid", "No."))).rejects.toThrow();
+  await post("b");
+  expect(ids[1]).toBe(ids[0]);
+  expect(ids[3]).not.toBe(ids[2]);
+});
+
+test("an answer that cannot be kept is given all the same: the work was done", async () => {
+  const { records } = createMemoryStore();
+  const reported: unknown[] = [];
+  let full = false;
+  const idempotency = createIdempotency({
+    records: {
+      ...records,
+      put: async (puts) => {
+        if (full) throw new KnownError("disk_full", "Full.");
+        return records.put(puts);
+      },
+    },
+    now: Date.now,
+    ids: createIds(),
+    report: (error) => reported.push(error),
+  });
+  const work = async () => {
+    full = true;
+    return { status: 202, body: "kept and running" };
+  };
+  expect(await idempotency.run({ id: "a", fingerprint: "f" }, work)).toMatchObject({ body: "kept and running" });
+  expect(reported).toMatchObject([{ code: "disk_full" }]);
 });

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync, rmSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import {
@@ -7,6 +6,7 @@ import {
   type ClaudeCodeDeps,
   createClaudeCode,
   optionsOf,
+  removeSessionFiles,
 } from "@skein/adapters/runtimes/claude-code";
 import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
 import {
@@ -21,8 +21,9 @@ import { type AgentConfig, ClaudeOptions, KnownError, type OpenedNames, Permissi
 import type { ClaudeGate } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
 import type { OpenModel } from "../open-model.ts";
-import { packageOf, whatToInstall } from "../optional-parts.ts";
+import { sdkProblem } from "./sdk-problem.ts";
 import { createServerWalls } from "./claude-walls.ts";
+import { sweepAbandonedFiles } from "./abandoned-files.ts";
 import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
@@ -49,6 +50,7 @@ export interface Claude {
 export function createClaude({ dataDir, records, settings, allowedAddresses, api, oauth }: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
+  let stopSweeping = (): void => {};
   // Looked for again as long as it is missing: it may be installed meanwhile.
   let problem: string | undefined = "";
   const folder = (tenant: string, name: string): string => {
@@ -64,6 +66,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
   const ownFolder = (tenant: string, name: string, sessionId: string): string =>
     folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));
   const removeFolders = ({ tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): void => {
+    removeSessionFiles(join(dataDir, "claude", tenant, "config"), sessionId);
     if (settings.sandbox === "off") return;
     for (const name of ["work", "config"])
       rmSync(ownFolder(tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
@@ -90,10 +93,14 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
       });
+      const { store, report } = parts;
+      stopSweeping = sweepAbandonedFiles({ folder: join(dataDir, "claude"), store, remove: removeFolders, report });
       return new Map([["claude-code", runtime]]);
     },
     gate: {
-      problem: async () => (problem = problem === undefined ? undefined : sdkProblem()) ?? walls.problem(),
+      problem: async () =>
+        (problem = problem === undefined ? undefined : sdkProblem({ executable: settings.executable })) ??
+        walls.problem(),
       admit: (options, { principal: { tenant, scopes }, sessionId }) =>
         policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
       opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
@@ -122,6 +129,7 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       },
     },
     async close() {
+      stopSweeping();
       await runtime?.close();
       await walls.close();
       (await proxy)?.close();
@@ -195,11 +203,3 @@ function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCode
 
 /** Where Claude Code finds its model unless it is told. */
 const MODEL = "https://api.anthropic.com";
-
-/** Why there is no Claude Code here; undefined if there is. Looked for and not loaded: it is large, and many servers never need it. */
-export function sdkProblem(from: string = import.meta.url): string | undefined {
-  const sdk = packageOf("claudeCode");
-  const folders = createRequire(from).resolve.paths(sdk) ?? [];
-  if (folders.some((path) => existsSync(join(path, sdk, "package.json")))) return undefined;
-  return whatToInstall("claudeCode");
-}

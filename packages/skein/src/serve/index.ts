@@ -1,4 +1,4 @@
-export { sdkProblem } from "./claude.ts";
+export { sdkProblem } from "./sdk-problem.ts";
 export { codeOf, loadCode } from "./config-file.ts";
 export { type RestateSettings, restateSettings } from "./engine-settings.ts";
 export { hookSecret } from "./hook-secret.ts";

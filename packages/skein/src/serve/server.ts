@@ -1,6 +1,8 @@
-import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
+import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { Store } from "@skein/core";
 import type { ServerDeps } from "@skein/server";
+import { makeFolder } from "../make-folder.ts";
 import { openStore } from "../open-store.ts";
 import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
@@ -16,7 +18,7 @@ const DEFAULT_MODEL = "claude-sonnet-5-5";
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { dataDir, storeUrl, code } = options;
   const { createKeys, createServer } = await loadPart.server();
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   chmodSync(dataDir, 0o700);
   const store = await openStore(storeUrl);
   let close = (): Promise<void> => store.close();
@@ -31,7 +33,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const deps = serverDeps(options, { store, parts });
     const server = await createServer(deps);
     close = async () => {
-      await Promise.all([server.close(), parts.stop()]);
+      // The listener stays while runs are handed over: whoever balances load hears that this server is stopping.
+      server.stop();
+      await parts.stop();
+      await server.close();
       await parts.close();
     };
     const url = await server.listen(options);
@@ -50,6 +55,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     store,
     sql,
     live: host.live,
+    process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
     wake: host.engine.wake,
     engineCheck: parts.engineCheck,

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
-import type { ClaudeConfig, Config, S3Config } from "../config.ts";
+import { type ClaudeConfig, type Config, type S3Config, simulationChoice } from "../config.ts";
 import { checkFiles } from "../open-files.ts";
 import { type EngineSettings, engineSettings } from "./engine-settings.ts";
 import { limitsIn } from "./limits.ts";
@@ -43,6 +43,9 @@ export interface ServeSettings {
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
+  /** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
+  readonly simulates?: boolean;
+  readonly needsRealBecause?: string | undefined;
 }
 
 /** Without roots, the usual folders of the user who started the server. */
@@ -64,6 +67,13 @@ export interface ServeFlags {
 const DEFAULT_PORT = "7433";
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
+
+/** A server that others reach must not answer with what is made up unless its operator wants that. */
+function realModel(config: Config, host: string) {
+  const { simulates, needsRealBecause } = simulationChoice(config);
+  const reached = LOOPBACK.includes(host) ? undefined : `${host} can be reached from other machines`;
+  return { simulates, needsRealBecause: needsRealBecause ?? reached };
+}
 
 /** Settings that can be served, or an `invalid` with the sentence that says what is wrong. */
 export function serveSettings(flags: ServeFlags, config: Config, folder = process.cwd()): ServeSettings {
@@ -123,6 +133,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     anthropicApiKey: config.anthropicApiKey,
+    ...realModel(config, host),
     anthropicAuthToken: config.anthropicAuthToken,
     claudeOauthToken: config.claudeOauthToken,
     anthropicBaseUrl: config.anthropicBaseUrl,

@@ -71,18 +71,38 @@ test("a run that is under way when the server is killed goes on at the next star
   expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
 });
 
-test("SIGTERM ends the streams with a hint and the process in time; what was under way goes on", async () => {
+test("SIGTERM ends streams with a hint and the process in time, also under a tool that does not stop; what was under way goes on", async () => {
   const data = folder();
+  const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
+  writeFileSync(
+    join(data, "skein.config.ts"),
+    `import { createAgent, defineTool } from ${JSON.stringify(skein)};
+const stubborn = defineTool({ name: "stubborn", description: "Does not stop.", input: { type: "object" }, run: () => new Promise((resolve) => setTimeout(resolve, 60_000, "late")) });
+export default { agents: [createAgent({ name: "Stubborn", tools: [stubborn] })] };
+`,
+  );
   const first = await serving(data);
-  const { path } = await session(first.call);
-  await say(first.call, path, scripted("Hang.", [{ text: "Never mind.", delayMs: 3000 }]));
-  const reading = await openFrames(`${first.url}${path}/events`, { "x-api-key": first.key });
-  await settled(first.call, path, "status", ["running"]);
+  const [agent] = (await first.call("GET", "/v1/agents")).body.data;
+  const { body } = await first.call("POST", "/v1/sessions", { agent_id: agent?.["id"] });
+  const path = `/v1/sessions/${body.id}`;
+  await say(first.call, path, scripted("Go.", [{ tools: [{ name: "stubborn", input: {} }] }, { text: "Done." }]));
+  const key = { "x-api-key": first.key };
+  const readings = [
+    await openFrames(`${first.url}${path}/events`, key),
+    await openFrames(`${first.url}/api/v1/sessions/${body.id}/stream`, key),
+  ];
+  const isCalled = async () =>
+    (await first.call("GET", `${path}/events`)).body.data.some(({ event_type }) => event_type === "tool.started");
+  await expect.poll(isCalled, { timeout: 20_000 }).toBe(true);
   const began = Date.now();
   first.child.kill("SIGTERM");
+  // The listener stays until the run is handed over, and says that this server takes nothing more.
+  await expect.poll(async () => (await fetch(`${first.url}/ready`)).status, { timeout: 3000 }).toBe(503);
   expect(await once(first.child, "exit")).toEqual([0, null]);
-  expect(Date.now() - began).toBeLessThan(20_000);
-  expect((await reading.rest).at(-1)).toMatchObject({ event: "stream.closing" });
+  expect(Date.now() - began).toBeLessThan(12_000);
+  const [own, claude] = await Promise.all(readings.map(({ rest }) => rest));
+  expect(own?.at(-1)).toMatchObject({ event: "stream.closing" });
+  expect(claude?.at(-1)).toMatchObject({ event: "error", data: { code: "SERVICE_UNAVAILABLE" } });
   const second = await serving(data);
   expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
 });

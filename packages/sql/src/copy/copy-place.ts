@@ -17,7 +17,7 @@ export interface CopyPlace {
 }
 
 /** Raised when the copy changes in a way that the definitions of its tables do not show. */
-const VERSION = 6;
+const VERSION = 7;
 
 /** The roots must be real paths, as `discover` returns them. */
 export function copyPlace(folder: string, roots: readonly string[]): CopyPlace {

@@ -33,7 +33,7 @@ export async function addSession(
   await add("skein.transcripts", [log.transcript]);
   await add("agent.agent_config", [configOf(session, log, await store.awaits(id))]);
   await add("platform.sessions", [{ ...session, status: platformStatus }]);
-  await add("api.sessions", [{ ...session, status: apiStatus, total_cost_usd: session.cost_micros / 1_000_000 }]);
+  await add("api.sessions", [{ ...session, status: apiStatus, total_cost_usd: exactDollars(session.cost_picos) }]);
   await add(
     "api.checkpoints",
     (await store.checkpoints(id)).map((checkpoint) => ({ ...checkpoint })),
@@ -61,9 +61,20 @@ export async function addSession(
     const { model, working_directory } = session;
     await add(
       "skein.runs",
-      page.map((run) => ({ ...run, model: run.cost?.model_id ?? model, working_directory })),
+      page.map((run) => ({
+        ...run,
+        cost_usd: exactDollars(run.cost_picos),
+        model: run.cost?.model_id ?? model,
+        working_directory,
+      })),
     );
   }
+}
+
+/** An exact amount as a database reads it: dollars as decimal text. */
+function exactDollars(picos: string): string {
+  const digits = picos.padStart(13, "0");
+  return `${digits.slice(0, -12)}.${digits.slice(-12)}`;
 }
 
 /** Adds the agents and models of a tenant. */

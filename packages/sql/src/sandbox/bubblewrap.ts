@@ -170,10 +170,13 @@ function packages(names: readonly string[], from: string, found = new Map<string
 }
 
 function dependenciesOf(folder: string): readonly string[] {
-  const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
-    readFileSync(join(folder, "package.json"), "utf8"),
-  ) as Record<"dependencies" | "optionalDependencies", Record<string, string> | undefined>;
-  return [...Object.keys(dependencies), ...Object.keys(optionalDependencies)];
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
+    "dependencies" | "optionalDependencies" | "peerDependencies",
+    Record<string, string> | undefined
+  >;
+  // zod is a peer: the application installs it.
+  const { dependencies, optionalDependencies, peerDependencies } = manifest;
+  return [dependencies, optionalDependencies, peerDependencies].flatMap((some) => Object.keys(some ?? {}));
 }
 
 /** Looks for a package as Node does: in the nearest `node_modules`, then in those of the parent folders. */

@@ -133,7 +133,7 @@ export const PLATFORM_COLUMNS = {
     model: "VARCHAR",
     working_directory: "VARCHAR",
     total_turns: "INTEGER",
-    total_cost_usd: "DECIMAL(18, 6)",
+    total_cost_usd: "DECIMAL(38, 12)",
     parent_session_id: "VARCHAR",
     metadata: "JSON",
   },
@@ -160,6 +160,7 @@ export const PLATFORM_COLUMNS = {
     started_at: "TIMESTAMP",
     usage: "JSON",
     cost_micros: "BIGINT",
+    cost_usd: "DECIMAL(38, 12)",
     unpriced_calls: "INTEGER",
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -215,6 +216,6 @@ UNION ALL
 SELECT 'skein', session_id, working_directory, started_at, model, ${tokens("input_tokens")}, ${tokens("output_tokens")},
   ${tokens("cache_creation_input_tokens")}, ${tokens("cache_read_input_tokens")},
   -- NULL rather than a cost that is too low.
-  if(unpriced_calls = 0, cost_micros, NULL), if(unpriced_calls = 0, (cost_micros * 0.000001)::DECIMAL(18, 6), NULL)
+  if(unpriced_calls = 0, cost_micros, NULL), if(unpriced_calls = 0, cost_usd, NULL)
 FROM skein.runs;
 `;

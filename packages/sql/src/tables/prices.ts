@@ -25,10 +25,9 @@ const NAME =
 const dashed = (text: string): string =>
   [1, 2].reduce((inner) => `regexp_replace(${inner}, '(\\d)\\.(\\d)', '\\1-\\2', 'g')`, text);
 
-const micros = (...parts: readonly string[]): string => `(${parts.join(" + ")} + 500000) // 1000000`;
 /** The scaled rate is rounded to an integer first, so that its product with the tokens is exact. */
 const rate = (name: string): string =>
-  `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::BIGINT`;
+  `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::HUGEINT`;
 
 /** The prices are a variable, so that DuckDB parses them once and not for every view that uses them. */
 export const PRICES_SQL = `
@@ -41,14 +40,13 @@ CREATE MACRO skein.rates(model) AS skein.family_rates(regexp_extract(
 `;
 
 /**
- * Adds the cost as `micros` to rows with the columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
+ * Adds the exact cost as `picos` (pico-dollars) to rows with the columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
  * `write_1h`, `searches` and `fast`. The split of cache writes by lifetime is used only if its parts add up to `cache_write`.
  */
 export function priced(rows: string): string {
   return `
-SELECT *, ${micros(`input * ${rate("input")}`)} + ${micros(`output * ${rate("output")}`)}
-  + ${micros(`short_write * ${rate("write_5m")}`, `long_write * ${rate("write_1h")}`)}
-  + ${micros(`cache_read * ${rate("read")}`)} + searches * ${WEB_SEARCH_MICROS} AS micros
+SELECT *, input * ${rate("input")} + output * ${rate("output")} + short_write * ${rate("write_5m")}
+  + long_write * ${rate("write_1h")} + cache_read * ${rate("read")} + searches * ${WEB_SEARCH_MICROS * 1_000_000}::HUGEINT AS picos
 FROM (
   SELECT *, if(write_5m + write_1h = cache_write, write_5m, cache_write) AS short_write,
     if(write_5m + write_1h = cache_write, write_1h, 0) AS long_write,

@@ -15,7 +15,8 @@ const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage
 
 /** The model name for web searches whose calls are in no transcript. */
 const SEARCH = "web-search";
-const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS}, coalesce(c.cost_micros, c.micros))`;
+/** In pico-dollars. */
+const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS * 1_000_000}::HUGEINT, coalesce(c.cost_picos, c.picos))`;
 
 /** The time of a line without one: later than every other. */
 const NEVER = "9e15::BIGINT";
@@ -41,7 +42,7 @@ const isAnswer = (line: string): string =>
  */
 export const REQUESTS = `
 SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,
-  write_5m, write_1h, searches, fast, lines, calls, NULL::BIGINT AS cost_micros
+  write_5m, write_1h, searches, fast, lines, calls, NULL::HUGEINT AS cost_picos
 FROM (
   -- Grouping the rows by file takes a third of the time, so it is done only if there is such a result.
   SELECT *, max(searches) FILTER (calls = 1) OVER (PARTITION BY if(fewest_calls = 0, place, NULL)) AS fees
@@ -81,7 +82,7 @@ FROM (
 /** No requests, with the columns and types of requests. */
 export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_id, 0::BIGINT AS time, false AS is_side, '' AS model, 0::BIGINT AS line,
   0::BIGINT AS input, 0::BIGINT AS output, 0::BIGINT AS cache_write, 0::BIGINT AS cache_read, 0::BIGINT AS write_5m, 0::BIGINT AS write_1h,
-  0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::BIGINT AS cost_micros WHERE false`;
+  0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::HUGEINT AS cost_picos WHERE false`;
 
 /**
  * Each step refers to the step before it once, so that columns that a question does not need are not computed: DuckDB
@@ -93,7 +94,7 @@ WITH requests AS (
   SELECT id, request_id, calls, min(key) AS key, arg_min(model, key) AS model, arg_min(line, key) AS line, max(input) AS input,
     max(output) AS output, max(cache_write) AS cache_write, max(cache_read) AS cache_read, max(write_5m) AS write_5m,
     max(write_1h) AS write_1h, max(searches) AS searches, bool_or(fast) AS fast, sum(lines) AS lines, count(*) AS parts,
-    any_value(cost_micros) AS cost_micros
+    any_value(cost_picos) AS cost_picos
   FROM (SELECT r.*, ${KEY} AS key FROM skein.request r JOIN skein.files f USING (place)) GROUP BY id, request_id, calls
 ), placed AS (
   SELECT *, min(key) OVER message AS first_key, arg_min(request_id, key) OVER message AS first_request
@@ -103,28 +104,28 @@ WITH requests AS (
     min(key) AS key, arg_min(model, key) AS model, arg_min(line, key) AS line, max(input) AS input, max(output) AS output,
     max(cache_write) AS cache_write, max(cache_read) AS cache_read, max(write_5m) AS write_5m, max(write_1h) AS write_1h,
     max(searches) AS searches, bool_or(fast) AS fast, sum(lines)::BIGINT AS lines,
-    if(sum(parts) = 1, any_value(cost_micros), NULL) AS cost_micros
+    if(sum(parts) = 1, any_value(cost_picos), NULL) AS cost_picos
   FROM placed GROUP BY ALL
 ), counted AS (
   SELECT id, request_id, calls, ${TIME} AS time, ${side("key")} = 1 AS is_side, ${FILE_ID} AS file_id, model, line, input, output, cache_write,
-    cache_read, write_5m, write_1h, searches, fast, lines, cost_micros FROM merged
+    cache_read, write_5m, write_1h, searches, fast, lines, cost_picos FROM merged
   UNION ALL
   -- Calls that the copy knows to stand in one file only, under one request.
   SELECT r.id, r.request_id, r.calls, r.time, r.is_side, f.file_id, r.model, r.line, r.input, r.output, r.cache_write,
-    r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_micros
+    r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_picos
   FROM skein.single_request r JOIN skein.files f USING (place)
-), charged AS (${priced("SELECT *, CASE WHEN cost_micros IS NULL THEN skein.rates(model) END AS rates FROM counted")}
+), charged AS (${priced("SELECT *, CASE WHEN cost_picos IS NULL THEN skein.rates(model) END AS rates FROM counted")}
 )
 SELECT c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id, f.project_path, f.agent_id,
   if(c.time >= ${NEVER}, NULL, make_timestamp_ms(c.time)) AS timestamp, c.model,
   c.input AS input_tokens, c.output AS output_tokens, c.cache_write AS cache_creation_input_tokens,
   c.long_write AS cache_creation_1h_input_tokens, c.cache_read AS cache_read_input_tokens, c.searches AS web_search_requests,
-  c.fast AS is_fast, c.is_side AS is_sidechain, c.calls::INTEGER AS calls, c.lines, ${COST} AS cost_micros,
-  (${COST} * 0.000001)::DECIMAL(18, 6) AS cost_usd, f.file, c.line
+  c.fast AS is_fast, c.is_side AS is_sidechain, c.calls::INTEGER AS calls, c.lines, ((${COST} + 500000) // 1000000)::BIGINT AS cost_micros,
+  (${COST})::DECIMAL(38, 0) * 0.000000000001::DECIMAL(13, 12) AS cost_usd, f.file, c.line
 FROM charged c JOIN skein.files f USING (file_id);
 `;
 
 /** Requests with their cost, as the copy stores them. */
 export const pricedRequests = (requests: string): string =>
-  `SELECT * EXCLUDE (rates, short_write, long_write, is_long, micros) REPLACE (micros AS cost_micros)
+  `SELECT * EXCLUDE (rates, short_write, long_write, is_long, picos) REPLACE (picos AS cost_picos)
 FROM (${priced(`SELECT *, skein.rates(model) AS rates FROM (${requests})`)})`;

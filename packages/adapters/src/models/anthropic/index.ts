@@ -16,6 +16,8 @@ export interface AnthropicModelOptions {
   readonly silenceMs?: number;
   /** Files that code execution made and that are larger are not fetched. */
   readonly fileLimit?: number;
+  /** What answers there is a simulation that nobody asked for by its address. */
+  readonly simulated?: boolean;
 }
 
 /** The largest file that is fetched: it is held in memory on its way to where files are kept. */
@@ -32,6 +34,7 @@ export function createAnthropicModel({
   baseUrl,
   silenceMs = 300_000,
   fileLimit = FILE_LIMIT,
+  simulated = false,
 }: AnthropicModelOptions): Model {
   const client = new Anthropic({
     ...(authToken === undefined ? { apiKey, authToken: null } : { apiKey: null, authToken }),
@@ -43,6 +46,7 @@ export function createAnthropicModel({
   const heads = createRequestHeads(client);
 
   return {
+    simulated,
     async call({ body, betas, encoded }, onEvent, signal) {
       const reply = createReply();
       try {

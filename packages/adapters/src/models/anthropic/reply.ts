@@ -54,7 +54,8 @@ export function createReply() {
     /** What the API has counted so far, once it has begun to answer. */
     begun(): ModelFailure["begun"] {
       const counted = Usage.safeParse(usage);
-      return message && counted.success ? { usage: counted.data, whole: ended } : undefined;
+      // The last counts come with the reason why the model stopped.
+      return message && counted.success ? { usage: counted.data, whole: ended || stopReason !== null } : undefined;
     },
     end(): ModelReply {
       if (!message || !ended)

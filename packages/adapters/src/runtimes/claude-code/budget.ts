@@ -6,12 +6,12 @@ import { modelNameOf } from "./options.ts";
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
 /** The end of a run that may not spend any more; undefined while it may. Claude Code's own limit counts a process, not a run. */
-export function budgetEnd(state: SessionState): RunEnd | undefined {
+export function budgetEnd(state: SessionState, now: number): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
   const named = modelNameOf(state, run.prompt);
   const prompt = { ...run.prompt, max_cost_micros: budgetOf(state, run.prompt) };
-  return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named });
+  return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named, now });
 }
 
 /** What a run may cost, in millionths of a dollar: as its prompt says, or as its session's options do; null without a limit. */

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../engines/owner.ts";
@@ -24,13 +24,43 @@ export function markFolder(configDir: string): void {
   if (isResumed(configDir)) writeWithoutLinks(configDir, [OWNER], thisOwner());
 }
 
+/**
+ * Removes every file of a session: its transcript, its images, its tasks, its copies of files, and whatever else Claude
+ * Code names after it. Which folders there are changes from version to version, so all of them are looked through.
+ */
 export function removeSessionFiles(configDir: string, sessionId: string): void {
   if (isResumed(configDir)) return remove(configDir);
-  for (const project of namesWithoutLinks(configDir, ["projects"])) {
-    removeWithoutLinks(configDir, ["projects", project, `${sessionId}.jsonl`]);
-    removeWithoutLinks(configDir, ["projects", project, sessionId]);
-  }
-  removeWithoutLinks(configDir, ["file-history", sessionId]);
+  for (const path of namedIn(configDir, (name) => name.includes(sessionId))) removeWithoutLinks(configDir, path);
+}
+
+/** The sessions that have files in a folder which nobody changed for an hour: a killed server has left them. */
+export function abandonedSessions(configDir: string, now: number): readonly string[] {
+  const found = namedIn(configDir, (name) => UUID.test(name)).filter(
+    (path) => now - changedAt(join(configDir, ...path)) > ABANDONED_MS,
+  );
+  return [...new Set(found.map((path) => UUID.exec(path.at(-1) ?? "")?.[0] ?? ""))];
+}
+
+/** Transcripts are the deepest: `projects/PROJECT/SESSION.jsonl`; what tools wrote is in `tmp/claude-UID/PROJECT/SESSION`. */
+const DEPTH = 4;
+const ABANDONED_MS = 3600 * 1000;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+/** The paths whose last name is such a one. Neither links nor what is inside such a path are looked into. */
+function namedIn(
+  root: string,
+  isMeant: (name: string) => boolean,
+  folder: readonly string[] = [],
+): readonly string[][] {
+  return namesWithoutLinks(root, folder).flatMap((name) => {
+    const path = [...folder, name];
+    if (isMeant(name)) return [path];
+    return path.length < DEPTH ? namedIn(root, isMeant, path) : [];
+  });
+}
+
+function changedAt(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** Removes what servers that were killed have left. */

@@ -101,7 +101,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
     batch.add(runStarted(prompt, state.agent?.formatter ?? "json"));
     batch.add(messageEntered(state, message_id));
-    const broke = budgetEnd(state);
+    const broke = budgetEnd(state, batch.now);
     if (broke) failRun(broke, batch);
   });
   begun.catch(() => undefined);

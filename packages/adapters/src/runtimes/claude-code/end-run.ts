@@ -76,8 +76,8 @@ function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown
 }
 
 /** Why a run ends with an error: what the log knows of it, else what Claude Code said. */
-function endOf(result: SDKResultMessage, run: RunState, { state }: Batch): RunEnd {
-  const own = cancellation(state, run) ?? budgetEnd(state);
+function endOf(result: SDKResultMessage, run: RunState, { state, now }: Batch): RunEnd {
+  const own = cancellation(state, run) ?? budgetEnd(state, now);
   if (own) return own;
   const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
   switch (result.subtype) {

@@ -142,7 +142,7 @@ function closeRun(transcript: Transcript, { run, over }: Resumed, batch: Batch):
   const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
   if (reply) recordMessage(reply, batch);
   if (hasAnswered(state)) return completeRun(batch);
-  const broke = budgetEnd(state);
+  const broke = budgetEnd(state, batch.now);
   if (broke) failRun(broke, batch);
 }
 

@@ -141,7 +141,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     if (!interrupted) steering.handOver(log.state);
     recorder.openGates();
     questions.wake();
-    const over = interrupted ? undefined : wantedEnd(log.state);
+    const over = interrupted ? undefined : wantedEnd(log.state, now());
     if (over) {
       interrupted = true;
       child.query.interrupt().catch(() => undefined);
@@ -226,11 +226,11 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 }
 
 /** Why a run that a child works on has to end now; undefined while it may go on. */
-function wantedEnd(state: SessionState): RunEnd | undefined {
+function wantedEnd(state: SessionState, now: number): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
   // A run that has said its last word ends by itself.
-  return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state) : undefined);
+  return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, now) : undefined);
 }
 
 /** Claude Code may report the end of a prompt after the next prompt has arrived: that says nothing about the next one. */

@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fdatasync,
   fdatasyncSync,
@@ -71,14 +72,15 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
  * that exists keeps its mode.
  */
 export function makeFolder(path: string): void {
+  const parent = dirname(path);
+  // Once and not again: below /proc the kernel says that a folder is missing which is there.
+  if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST" && statSync(path).isDirectory()) return;
-    if (code !== "ENOENT" || dirname(path) === path) throw error;
-    makeFolder(dirname(path));
-    return makeFolder(path);
+    throw error;
   }
   // A umask may have taken the owner's own right to write, without which nothing can be made inside.
   chmodSync(path, FOLDER_MODE);

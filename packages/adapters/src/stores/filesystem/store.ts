@@ -1,3 +1,4 @@
+import { checkRoom } from "../disk-room.ts";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -222,6 +223,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
       await forget(sessionId);
     },
 
+    check: () => withKnownErrors(folder, () => checkRoom(folder)),
     records,
     async settled() {
       checkOpen();

@@ -1,6 +1,6 @@
 import { isKnownError } from "@skein/protocol";
 import type { Connections } from "./connections.ts";
-import type { Query } from "./query.ts";
+import type { Query, Statement } from "./query.ts";
 
 /**
  * How many transactions append at once, each on a connection of its own: what is written does not wait for what is read.
@@ -77,17 +77,18 @@ export function createBatchedAppends(connections: Connections): (call: AppendCal
     });
 }
 
-const statements = new Map<number, { readonly name: string; readonly text: string }>();
+const statements = new Map<number, Statement>();
 
 /** `count` appends as one statement. Its branches run one after the other, each seeing what the one before did. */
-function statement(count: number): { readonly name: string; readonly text: string } {
+function statement(count: number): Statement {
   const known = statements.get(count);
   if (known) return known;
   const branches = Array.from({ length: count }, (_, index) => {
     const parameters = Array.from({ length: PARAMETERS }, (__, place) => `$${index * PARAMETERS + place + 1}`);
     return `select skein.append(${parameters.join(", ")})`;
   });
-  const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n") };
+  // An import is one append, and may have a hundred thousand events.
+  const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n"), patient: true };
   statements.set(count, made);
   return made;
 }

@@ -1,4 +1,4 @@
-import { COUNTERS, type Changes, type RunCounters, displayText } from "@skein/core";
+import { COUNTERS, type Changes, RUN_COUNTERS, displayText } from "@skein/core";
 import { jsonText, showableJson } from "../sql/body.ts";
 import { plainArray, textArray } from "./arrays.ts";
 
@@ -22,13 +22,6 @@ export interface ChangeValues {
 
 /** In the order in which skein.append and skein.apply take them. */
 const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
-const RUN_COUNTERS = [
-  ...COUNTERS,
-  "input_micros",
-  "output_micros",
-  "cache_write_micros",
-  "cache_read_micros",
-] as const satisfies readonly (keyof RunCounters)[];
 
 /**
  * Text that must stay exact (contents, inputs, metadata) travels as JSON inside a JSON string; everything else goes into
@@ -36,7 +29,8 @@ const RUN_COUNTERS = [
  */
 export function changeValues(changes: Changes): ChangeValues {
   const { current_step, container_id, last_known_input_tokens, last_known_output_tokens } = changes.sessionSet;
-  const add = SESSION_COUNTERS.map((name) => changes.sessionAdd[name]);
+  const added = SESSION_COUNTERS.map((name) => changes.sessionAdd[name]);
+  const add = [...added, ...reservation(changes.sessionSet)];
   return {
     entered: changes.messagesEntered,
     started: changes.runInserts.length,
@@ -44,10 +38,16 @@ export function changeValues(changes: Changes): ChangeValues {
     container: container_id === undefined || container_id === null ? null : displayText(container_id),
     knownInput: last_known_input_tokens ?? null,
     knownOutput: last_known_output_tokens ?? null,
-    add: add.some((amount) => amount !== 0) ? plainArray(add) : null,
+    add: add.some((amount) => amount !== 0 && amount !== null) ? plainArray(add) : null,
     rows: rowColumns(changes.messageInserts),
     json: changesJson(changes),
   };
+}
+
+/** What is reserved and until when, in milliseconds. Both are set, not added; null leaves them as they are. */
+function reservation({ reserved_micros, reserved_until }: Changes["sessionSet"]): readonly (number | null)[] {
+  if (reserved_micros === undefined) return [null, null];
+  return [reserved_micros, reserved_until ? Date.parse(reserved_until) : 0];
 }
 
 type MessageRows = Changes["messageInserts"];
@@ -126,6 +126,8 @@ function sessionParts({
   container_id: _container,
   last_known_input_tokens: _input,
   last_known_output_tokens: _output,
+  reserved_micros: _reserved,
+  reserved_until: _until,
   metadata,
   ...set
 }: Changes["sessionSet"]): object {

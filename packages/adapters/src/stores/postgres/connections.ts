@@ -1,9 +1,11 @@
-import { KnownError } from "@skein/protocol";
+import { setTimeout as delay } from "node:timers/promises";
+import { KnownError, isKnownError } from "@skein/protocol";
 import pg from "pg";
 import { toKnownError } from "./errors.ts";
+import { type HangWatch, createHangWatch } from "./hang-watch.ts";
 import { keepAliveUntil } from "./keep-process-alive.ts";
 import { type OwnConnection, createOwnConnection } from "./own-connection.ts";
-import { type Query, asked } from "./query.ts";
+import { type Query, asked, bytesOf } from "./query.ts";
 
 /** The way to the database: known errors only, closed once. */
 export interface Connections {
@@ -24,46 +26,63 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
 }
 
+/** PostgreSQL itself ends a statement that takes longer, so that nobody's question runs on after its caller is gone. */
+const STATEMENT_MS = 30_000;
+const PROBE_MS = 1000;
+/** How long the end of a connection is waited for: a database that hangs does not confirm it. */
+const CLOSE_MS = 2000;
+
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
-  const settings = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
+  const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
+  const settings = { ...address, statement_timeout: STATEMENT_MS };
   const pool = new pg.Pool({ ...settings, max: poolSize, allowExitOnIdle: true });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
+  const watch = createHangWatch({ probe: () => probe({ ...address, connectionTimeoutMillis: PROBE_MS }) });
   const owned: OwnConnection[] = [];
   let closed = false;
 
-  function refuseIfClosed(): void {
+  function refuseNow(): void {
     if (closed) throw new KnownError("closed", "The store is closed.");
+    watch.refuseIfHung();
   }
 
   return {
     async query(statement, values = []) {
-      refuseIfClosed();
+      refuseNow();
+      let client: pg.PoolClient | undefined;
+      let failed: unknown;
       try {
-        return await asked(pool, statement, values);
+        client = await connected(pool, watch);
+        const moved = bytesOf(client);
+        const patient = statement.patient ?? false;
+        return await watch.limited(asked(client, statement, values), { moved, patient });
       } catch (error) {
-        throw toKnownError(error);
+        failed = toKnownError(error);
+        throw failed;
+      } finally {
+        // A connection on which something is still being answered cannot be used again.
+        client?.release(isKnownError(failed, "store_unavailable"));
       }
     },
     own() {
-      const connection = createOwnConnection({ refuseIfClosed, newClient: () => new pg.Client(settings) });
+      const newClient = (): pg.Client => new pg.Client(settings);
+      const connection = createOwnConnection({ refuseNow, watch, newClient });
       owned.push(connection);
       return connection.query;
     },
     async withClient(use) {
-      refuseIfClosed();
-      let client: pg.PoolClient;
+      refuseNow();
+      // Without a limit: a migration takes the time that it needs.
+      const client = new pg.Client(address);
+      client.on("error", () => {});
       try {
-        client = await pool.connect();
-      } catch (error) {
-        throw toKnownError(error);
-      }
-      try {
+        await client.connect();
         return await use(client);
       } catch (error) {
         throw toKnownError(error);
       } finally {
-        client.release();
+        await client.end().catch(() => {});
       }
     },
     dedicated: () => new pg.Client(settings),
@@ -73,7 +92,34 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     async close() {
       if (closed) return;
       closed = true;
-      await keepAliveUntil(Promise.all([pool.end(), ...owned.map((connection) => connection.close())]));
+      watch.close();
+      const ended = Promise.all([pool.end(), ...owned.map((connection) => connection.close())]);
+      await keepAliveUntil(Promise.race([ended, delay(CLOSE_MS)]));
     },
   };
+}
+
+/** A connection of the pool. One that comes after its caller has been refused goes back. */
+async function connected(pool: pg.Pool, watch: HangWatch): Promise<pg.PoolClient> {
+  const coming = pool.connect();
+  try {
+    return await watch.limited(coming);
+  } catch (error) {
+    coming.then(
+      (late) => late.release(),
+      () => {},
+    );
+    throw error;
+  }
+}
+
+async function probe(settings: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client({ ...settings, query_timeout: PROBE_MS });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.query("select 1");
+  } finally {
+    void client.end().catch(() => {});
+  }
 }

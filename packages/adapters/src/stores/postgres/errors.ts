@@ -5,7 +5,7 @@ const UNREACHABLE =
   /^(08...|57P0[1-4]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 /** What `pg` says without a code when a connection ends under a query, or does not come about in time. */
 const ENDED =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
 
 /** What went wrong in PostgreSQL as an error that the caller can act on; anything else is a bug and stays as it is. */
 export function toKnownError(error: unknown): unknown {
@@ -14,6 +14,7 @@ export function toKnownError(error: unknown): unknown {
   const known = (code: ErrorCode, sentence: string): KnownError => new KnownError(code, sentence, { cause: error });
   if (UNREACHABLE.test(sqlState) || ENDED.test(error.message) || error instanceof AggregateError)
     return known("store_unavailable", `PostgreSQL cannot be reached: ${error.message || sqlState}.`);
+  if (sqlState === "57014") return known("store_unavailable", "PostgreSQL took too long, and ended the statement.");
   if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
   if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
   if (sqlState === "23505") return known("already_exists", `It is there already: ${error.message}.`);

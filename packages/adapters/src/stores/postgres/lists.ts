@@ -7,8 +7,8 @@ import {
   type UsageQuery,
   displayText,
 } from "@skein/core";
-import { KnownError, type MessageRow, type Run, type Session, type UsageRow } from "@skein/protocol";
-import { USAGE_KEYS, usageSum } from "../sql/usage.ts";
+import { KnownError, type MessageRow, type Run, type Session, type UsageRow, Uuid } from "@skein/protocol";
+import { usageRow, usageSql } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
@@ -45,29 +45,32 @@ export async function listSessions(connections: Connections, query: SessionQuery
 export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
   const { tables, where, values, used } = selection(filter);
   const text = `select count(*)::integer as count from ${tables} where ${where.join(" and ")}`;
-  const [row] = await connections.query(statement("count", used, text), values);
+  const [row] = await connections.query({ ...statement("count", used, text), patient: true }, values);
   return Number(row?.[0]);
 }
 
-export async function usageOf(
-  connections: Connections,
-  { tenant, by, agentId, from, to }: UsageQuery,
-): Promise<readonly UsageRow[]> {
-  const key = by === "day" ? "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')" : USAGE_KEYS[by];
+export async function usageOf(connections: Connections, query: UsageQuery): Promise<readonly UsageRow[]> {
+  const { tenant, agentId, sessionId, from, to } = query;
+  if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
+  const { columns, groupBy, needsModels } = usageSql(query, "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')");
   const rows = await connections.query(
     {
-      text: `select ${key}, count(*), ${COUNTERS.map((name) => usageSum(by, name)).join(", ")}
+      patient: true,
+      text: `select ${columns}
         from skein.sessions s join skein.runs r on r.session_id = s.id
-        ${by === "model" ? "left join skein.run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
+        ${needsModels ? "left join skein.run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
         where s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
           and ($3::timestamptz is null or r.started_at >= $3) and ($4::timestamptz is null or r.started_at < $4)
-        group by 1`,
+          and ($5::uuid is null or s.id = $5)
+        group by ${groupBy}`,
     },
-    [tenant, agentId ?? null, from ?? null, to ?? null],
+    [tenant, agentId ?? null, from ?? null, to ?? null, sessionId ?? null],
   );
-  return rows.map(([name, runs, ...sums]) => {
-    const counters = COUNTERS.map((counter, at) => [counter, Number(sums[at])]);
-    return { key: name, runs: Number(runs), ...Object.fromEntries(counters) } as UsageRow;
+  const keyCount = query.secondKey === undefined ? 1 : 2;
+  return rows.map((row) => {
+    const sums = COUNTERS.map((counter, at) => [counter, Number(row[keyCount + 1 + at])]);
+    const keys = row.slice(0, keyCount).map((key) => key ?? "");
+    return usageRow(keys, Number(row[keyCount]), Object.fromEntries(sums));
   });
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Followers } from "@skein/core";
 import type { Connections } from "./connections.ts";
 import { keepAliveUntil } from "./keep-process-alive.ts";
@@ -9,6 +10,8 @@ const GATHER_MS = 20;
 const SWEEP_MS = 1000;
 /** A payload has at most 7,999 bytes; an id has 36 and a separator. */
 const IDS_PER_PAYLOAD = 200;
+/** How long the last words may take: a database that hangs does not hear them. */
+const CLOSE_MS = 1000;
 const RETRY_MS = [100, 300, 1000, 2000] as const;
 
 const LAST_SEQUENCES = {
@@ -140,7 +143,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
       clearInterval(timer);
       clearTimeout(retry);
       clearTimeout(gathering);
-      await keepAliveUntil(lastWords());
+      await keepAliveUntil(Promise.race([lastWords(), delay(CLOSE_MS)]));
     },
   };
 }

@@ -1,7 +1,8 @@
 import { isKnownError } from "@skein/protocol";
 import type pg from "pg";
 import { toKnownError } from "./errors.ts";
-import { type Query, type Statement, type TextRow, asked } from "./query.ts";
+import type { HangWatch } from "./hang-watch.ts";
+import { type Query, type Statement, type TextRow, asked, bytesOf } from "./query.ts";
 
 /** A connection for one caller, who asks one thing at a time: opened when it is first used, and again after it broke. */
 export interface OwnConnection {
@@ -12,10 +13,12 @@ export interface OwnConnection {
 
 export interface OwnConnectionDeps {
   readonly newClient: () => pg.Client;
-  readonly refuseIfClosed: () => void;
+  /** Throws if nothing can be asked now. */
+  readonly refuseNow: () => void;
+  readonly watch: HangWatch;
 }
 
-export function createOwnConnection({ newClient, refuseIfClosed }: OwnConnectionDeps): OwnConnection {
+export function createOwnConnection({ newClient, refuseNow, watch }: OwnConnectionDeps): OwnConnection {
   let client: pg.Client | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -31,13 +34,16 @@ export function createOwnConnection({ newClient, refuseIfClosed }: OwnConnection
   }
 
   async function ask(statement: Statement, values: readonly unknown[]): Promise<readonly TextRow[]> {
-    refuseIfClosed();
+    refuseNow();
     try {
-      const asking = client ?? (await open());
+      const asking = client ?? (await watch.limited(open()));
       // Only what is asked keeps the process, not that something could be.
       asking.ref();
       try {
-        return await asked(asking, statement, values);
+        return await watch.limited(asked(asking, statement, values), {
+          moved: bytesOf(asking),
+          patient: statement.patient ?? false,
+        });
       } finally {
         asking.unref();
       }

@@ -24,6 +24,7 @@ const LIST_BY_FIELD = {
     order by f.id desc limit $4`,
 };
 const SCAN = {
+  patient: true,
   name: "skein-record-scan",
   text: `select ${COLUMNS} from skein.records r
     where (r.tenant, r.kind, r.id) > ($1, $2, $3) order by r.tenant, r.kind, r.id limit 500`,

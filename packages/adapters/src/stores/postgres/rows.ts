@@ -1,15 +1,14 @@
-import { COUNTERS, type RunCounters, costBreakdown } from "@skein/core";
-import type {
-  Await,
-  Checkpoint,
-  Event,
-  JsonObject,
-  MessageRow,
-  Run,
-  RunModel,
-  Session,
-  UsageTotals,
-} from "@skein/protocol";
+import {
+  COUNTERS,
+  type Counters,
+  RUN_COUNTERS,
+  type RunCounters,
+  costBreakdown,
+  costTotals,
+  modelTotals,
+  usageTotals,
+} from "@skein/core";
+import type { Await, Checkpoint, Event, JsonObject, MessageRow, Run, Session } from "@skein/protocol";
 import type { TextRow } from "./query.ts";
 
 /** Reads the columns of a text row one after the other, in the order in which they were selected. */
@@ -75,8 +74,8 @@ export const SESSION_COLUMNS = `s.id, s.tenant, s.agent_id, s.agent_version, s.t
   s.working_directory, s.metadata::text, s.status, s.outcome, s.run_id, h.current_step, h.container_id,
   ${at("s.created_at")}, ${at("h.updated_at")}, ${at("s.started_at")}, ${at("s.finished_at")}, ${at("s.last_run_at")},
   s.parent_session_id, s.forked_from_sequence, s.subagent_of_session_id, s.subagent_of_tool_use_id, h.run_count,
-  h.total_turns, h.cost_micros, h.unpriced_calls, h.input_tokens, h.output_tokens, h.cache_creation_input_tokens,
-  h.cache_read_input_tokens, h.last_known_input_tokens, h.last_known_output_tokens`;
+  h.total_turns, ${COUNTERS.map((name) => `h.${name}`).join(", ")}, h.last_known_input_tokens, h.last_known_output_tokens,
+  h.reserved_micros, ${at("h.reserved_until")}`;
 
 export function sessionOf(row: TextRow): Session {
   const c = columns(row);
@@ -107,11 +106,11 @@ export function sessionOf(row: TextRow): Session {
     subagent_of_tool_use_id: c.textOrNull(),
     total_runs: c.number(),
     total_turns: c.number(),
-    cost_micros: c.number(),
-    unpriced_calls: c.number(),
-    usage: usageOf(c),
+    ...totalsOf(counters(c, COUNTERS)),
     last_known_input_tokens: c.number(),
     last_known_output_tokens: c.number(),
+    reserved_micros: c.number(),
+    reserved_until: c.instantOrNull(),
   };
 }
 
@@ -134,8 +133,7 @@ export function messageOf(row: TextRow): MessageRow {
 /** The columns of a run, the files it made included. Needs `skein.runs r`. */
 export const RUN_COLUMNS = `r.id, r.session_id, r.number, ${at("r.started_at")}, ${at("r.completed_at")}, r.outcome, r.stop_reason,
   r.user_message, r.final_response, r.total_steps, r.first_sequence, r.last_sequence, r.model, r.long_context_applied,
-  r.cost_micros, r.unpriced_calls, r.input_tokens, r.output_tokens, r.cache_creation_input_tokens,
-  r.cache_read_input_tokens, r.input_micros, r.output_micros, r.cache_write_micros, r.cache_read_micros,
+  r.reserved_micros, ${RUN_COUNTERS.map((name) => `r.${name}`).join(", ")},
   (select coalesce(json_agg(f.shown order by f.place), '[]') from skein.files f
     where f.run_id = r.id and f.session_id = r.session_id),
   (select coalesce(json_agg(json_build_object('model', m.model, ${COUNTERS.map((name) => `'${name}', m.${name}`).join(", ")})
@@ -160,20 +158,12 @@ export function runOf(row: TextRow): Run {
   };
   const model = c.text();
   const longContext = c.flag();
-  const [cost_micros, unpriced_calls] = [c.number(), c.number()];
-  const usage = usageOf(c);
-  const counters: RunCounters = {
-    cost_micros,
-    unpriced_calls,
-    ...usage,
-    input_micros: c.number(),
-    output_micros: c.number(),
-    cache_write_micros: c.number(),
-    cache_read_micros: c.number(),
-  };
-  const cost = costBreakdown(counters, model, longContext);
+  const reserved_micros = c.number();
+  const added = counters(c, RUN_COUNTERS) as RunCounters;
+  const cost = costBreakdown(added, model, longContext);
   const generated_files = c.json() as JsonObject[];
-  return { ...run, usage, cost, cost_micros, unpriced_calls, models: c.json() as RunModel[], generated_files };
+  const models = c.json() as readonly (Counters & { readonly model: string })[];
+  return { ...run, ...totalsOf(added), cost, reserved_micros, models: models.map(modelTotals), generated_files };
 }
 
 export const AWAIT_COLUMNS = "a.opened::text";
@@ -195,11 +185,10 @@ export function checkpointOf(row: TextRow): Checkpoint {
   };
 }
 
-function usageOf(c: Columns): UsageTotals {
-  return {
-    input_tokens: c.number(),
-    output_tokens: c.number(),
-    cache_creation_input_tokens: c.number(),
-    cache_read_input_tokens: c.number(),
-  };
+function counters(c: Columns, names: readonly string[]): Counters {
+  return Object.fromEntries(names.map((name) => [name, c.number()])) as unknown as Counters;
+}
+
+function totalsOf(added: Counters) {
+  return { ...costTotals(added), usage: usageTotals(added) };
 }

@@ -73,11 +73,14 @@ const EXISTS = statement(
   "exists",
   "select 1 from skein.heads where session_id = $1 and ($2::text is null or tenant = $2)",
 );
-const SCAN = statement(
-  "scan",
-  `select ${EVENT_COLUMNS} from skein.events e where (e.session_id, e.sequence) > ($1::uuid, $2::integer)
+const SCAN = {
+  ...statement(
+    "scan",
+    `select ${EVENT_COLUMNS} from skein.events e where (e.session_id, e.sequence) > ($1::uuid, $2::integer)
   order by e.session_id, e.sequence limit $3`,
-);
+  ),
+  patient: true,
+};
 const CLAIM = statement("claim", "select skein.claim($1, $2, $3, $4, $5)");
 const DUE_COLUMNS = "session_id, tenant, last_sequence, floor(extract(epoch from due_at) * 1000)";
 const DUE = statement(
@@ -123,7 +126,7 @@ const WRITE_SNAPSHOT = statement(
     set sequence = excluded.sequence, version = excluded.version, state = excluded.state
   returning session_id`,
 );
-const DELETE = statement("delete", "select skein.delete_session($1, $2)");
+const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), patient: true };
 
 /**
  * The store for production: one PostgreSQL, any number of processes.

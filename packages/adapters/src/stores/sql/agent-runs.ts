@@ -48,7 +48,7 @@ function branch(sql: ActionSql, type: FactType, row: ActionRow, n: number): stri
   const sent = row.action === "api_call_started";
   const members = Object.entries(row.data).map(([key, pick]) => [key, picked(sql, pick)] as const);
   const data = sql.object(sent ? [...members, ["messages_sent", sql.shownMessages]] : members);
-  const condition = row.when ? ` and ${sql.has(...row.when)}` : "";
+  const condition = `${row.when ? ` and ${sql.has(...row.when)}` : ""}${row.unless ? ` and not ${sql.has(...row.unless)}` : ""}`;
   return `select ${sql.logId(n)} as log_id, e.session_id as agent_uuid, e.run_id as run_id,
   ${sql.timestamp} as timestamp,
   ${keys.includes("step") ? sql.integer("step") : "0"} as step_number,

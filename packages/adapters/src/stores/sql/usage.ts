@@ -1,14 +1,45 @@
-import type { Counters, UsageQuery } from "@skein/core";
+import { COUNTERS, type Counters, type UsageKey, type UsageQuery, costTotals, usageTotals } from "@skein/core";
+import type { UsageRow } from "@skein/protocol";
 
 /** What usage is grouped by, but for the day, which each database writes in its own way. */
-export const USAGE_KEYS: Readonly<Record<Exclude<UsageQuery["by"], "day">, string>> = {
+const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   // A run that has not heard from a model yet is counted for its session's.
   model: "coalesce(m.model, s.model)",
   agent: "s.agent_id",
   session: "s.id",
 };
 
+/** The parts of a statement about usage. `day` is how the database writes the day of a run. */
+export interface UsageSql {
+  /** The columns: one or two keys, the number of runs, then the counters in the order of `COUNTERS`. */
+  readonly columns: string;
+  readonly groupBy: string;
+  /** Whether the statement needs the models of the runs, as `m`. */
+  readonly needsModels: boolean;
+}
+
 /** By model, each run is as many rows as it has models; otherwise its own row has the sums. */
-export function usageSum(by: UsageQuery["by"], name: keyof Counters): string {
-  return by === "model" ? `sum(coalesce(m.${name}, 0))` : `sum(r.${name})`;
+export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
+  const keys = secondKey === undefined ? [by] : [by, secondKey];
+  const needsModels = keys.includes("model");
+  const sum = (name: string): string => (needsModels ? `sum(coalesce(m.${name}, 0))` : `sum(r.${name})`);
+  const selected = keys.map((key, at) => `${key === "day" ? day : USAGE_KEYS[key]} as key${at}`);
+  const sums = COUNTERS.map((name) => `${sum(name)} as ${name}`);
+  return {
+    columns: [...selected, "count(*) as runs", ...sums].join(", "),
+    groupBy: keys.map((_, at) => at + 1).join(", "),
+    needsModels,
+  };
+}
+
+/** A row of such a statement. */
+export function usageRow(keys: readonly string[], runs: number, counters: Counters): UsageRow {
+  const [key = "", second_key] = keys;
+  return {
+    key,
+    ...(second_key !== undefined && { second_key }),
+    runs,
+    ...usageTotals(counters),
+    ...costTotals(counters),
+  };
 }

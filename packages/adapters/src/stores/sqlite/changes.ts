@@ -90,7 +90,14 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
 }
 
 /** What moves with every step. Nobody looks sessions up by it, and so it does not count as a change of the row. */
-const PROGRESS = new Set(["current_step", "container_id", "last_known_input_tokens", "last_known_output_tokens"]);
+const PROGRESS = new Set([
+  "current_step",
+  "container_id",
+  "last_known_input_tokens",
+  "last_known_output_tokens",
+  "reserved_micros",
+  "reserved_until",
+]);
 
 function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd }: Changes): void {
   const { updated_at = null, status, ...set } = sessionSet;

@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../filesystem/durable-files.ts";
 import { KnownError } from "@skein/protocol";
 import { knownSqliteError } from "./errors.ts";
 import { MIGRATIONS } from "./schema.ts";
@@ -160,8 +161,9 @@ const PRAGMAS = `
 `;
 
 function connect(file: string, busyMs: number): DatabaseSync {
+  refuseEmpty(file);
   if (file !== ":memory:" && !existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     // Made before sqlite opens it, because its journal files take over the mode of the database.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
@@ -176,6 +178,19 @@ function connect(file: string, busyMs: number): DatabaseSync {
     throw error;
   }
   return db;
+}
+
+/** A file that another process makes at this moment is empty as well. */
+const MADE_NOW_MS = 10_000;
+
+/** Refuses a file without a byte: sqlite would take it for a new database, and it is what a copy leaves that failed. */
+function refuseEmpty(file: string): void {
+  const found = file === ":memory:" ? undefined : statSync(file, { throwIfNoEntry: false });
+  if (found?.size !== 0 || existsSync(`${file}-wal`) || Date.now() - found.mtimeMs < MADE_NOW_MS) return;
+  throw new KnownError(
+    "store_corrupt",
+    "The file is empty (0 bytes): a backup that failed leaves such a file. Bring a backup back, or delete it for a new store.",
+  );
 }
 
 /** Brings the schema up to date, once, whoever comes first. Views hold no data: they are made anew when their text changed. */

@@ -1,6 +1,6 @@
-import { COUNTERS, type SessionFilter, type SessionQuery, type UsageQuery } from "@skein/core";
+import type { Counters, SessionFilter, SessionQuery, UsageQuery } from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
-import { USAGE_KEYS, usageSum } from "../sql/usage.ts";
+import { usageRow, usageSql } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
 import type { SessionCache, SessionPage } from "./session-cache.ts";
 
@@ -41,23 +41,27 @@ export function countSessions(db: Database, filter: SessionFilter): number {
   return Number(db.get(`select count(*) as n from ${from} where ${where.join(" and ")}`, ...values)?.["n"]);
 }
 
-export function usageOf(db: Database, { tenant, by, agentId, from, to }: UsageQuery): readonly UsageRow[] {
+export function usageOf(db: Database, query: UsageQuery): readonly UsageRow[] {
   const bounds = [
-    ["s.agent_id = ?", agentId],
-    ["r.started_at >= ?", from],
-    ["r.started_at < ?", to],
+    ["s.agent_id = ?", query.agentId],
+    ["s.id = ?", query.sessionId],
+    ["r.started_at >= ?", query.from],
+    ["r.started_at < ?", query.to],
   ] as const;
   const given = bounds.filter(([, value]) => value !== undefined);
+  const { columns, groupBy, needsModels } = usageSql(query, "substr(r.started_at, 1, 10)");
   const rows = db.all(
-    `select ${by === "day" ? "substr(r.started_at, 1, 10)" : USAGE_KEYS[by]} as key, count(*) as runs,
-      ${COUNTERS.map((name) => `${usageSum(by, name)} as ${name}`).join(", ")}
+    `select ${columns}
     from sessions s cross join runs r on r.session_id = s.id
-    ${by === "model" ? "left join run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
-    where ${["s.tenant = ?", ...given.map(([condition]) => condition)].join(" and ")} group by 1`,
-    tenant,
+    ${needsModels ? "left join run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
+    where ${["s.tenant = ?", ...given.map(([condition]) => condition)].join(" and ")} group by ${groupBy}`,
+    query.tenant,
     ...given.map(([, value]) => value as string),
   );
-  return rows as unknown as readonly UsageRow[];
+  return rows.map((row) => {
+    const keys = [row["key0"], ...("key1" in row ? [row["key1"]] : [])] as string[];
+    return usageRow(keys, row["runs"] as number, row as unknown as Counters);
+  });
 }
 
 interface Selection {

@@ -1,5 +1,5 @@
-import { costBreakdown } from "@skein/core";
-import type { Await, Checkpoint, Event, MessageRow, Run, RunModel, Session } from "@skein/protocol";
+import { type RunCounters, costBreakdown, costTotals, modelTotals, usageTotals } from "@skein/core";
+import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/protocol";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -44,8 +44,9 @@ export function toSession(row: Row): Session {
     subagent_of_tool_use_id: row["subagent_of_tool_use_id"],
     total_runs: row["total_runs"],
     total_turns: row["total_turns"],
-    cost_micros: row["cost_micros"],
-    unpriced_calls: row["unpriced_calls"],
+    ...costTotals(row as unknown as RunCounters),
+    reserved_micros: row["reserved_micros"],
+    reserved_until: row["reserved_until"],
     usage: {
       input_tokens: row["input_tokens"],
       output_tokens: row["output_tokens"],
@@ -62,21 +63,7 @@ export function toMessageRow(row: Row): MessageRow {
 }
 
 export function toRun(row: Row, files: readonly Row[], models: readonly Row[]): Run {
-  const usage = {
-    input_tokens: row["input_tokens"] as number,
-    output_tokens: row["output_tokens"] as number,
-    cache_creation_input_tokens: row["cache_creation_input_tokens"] as number,
-    cache_read_input_tokens: row["cache_read_input_tokens"] as number,
-  };
-  const counters = {
-    ...usage,
-    cost_micros: row["cost_micros"] as number,
-    unpriced_calls: row["unpriced_calls"] as number,
-    input_micros: row["input_micros"] as number,
-    output_micros: row["output_micros"] as number,
-    cache_write_micros: row["cache_write_micros"] as number,
-    cache_read_micros: row["cache_read_micros"] as number,
-  };
+  const counters = row as unknown as RunCounters;
   return {
     id: row["id"],
     session_id: row["session_id"],
@@ -88,11 +75,11 @@ export function toRun(row: Row, files: readonly Row[], models: readonly Row[]): 
     user_message: row["user_message"],
     final_response: row["final_response"],
     total_steps: row["total_steps"],
-    usage,
+    usage: usageTotals(counters),
     cost: costBreakdown(counters, row["model"] as string, row["long_context_applied"] === 1),
-    cost_micros: counters.cost_micros,
-    unpriced_calls: counters.unpriced_calls,
-    models: models.map(({ session_id: _s, run_id: _r, ...used }) => used as RunModel),
+    ...costTotals(counters),
+    reserved_micros: row["reserved_micros"],
+    models: models.map((used) => modelTotals(used as unknown as RunCounters & { readonly model: string })),
     generated_files: files.map(({ session_id: _s, run_id: _r, place: _p, created_at: timestamp, ...file }) => ({
       ...file,
       timestamp,

@@ -276,4 +276,24 @@ group by 1, 2, 3;
 -- The session of a tenant that ran last; one that never ran counts by when it began.
 create index sessions_last_used on sessions (tenant, coalesce(last_run_at, created_at), id);
 `,
+  `
+-- The exact cost is micros * 1000000 + rest, in pico-dollars: two sums of integers that are never carried over.
+alter table sessions add column cost_rest integer not null default 0;
+alter table sessions add column estimated_calls integer not null default 0;
+alter table sessions add column simulated_calls integer not null default 0;
+-- What calls that broke off may have cost beyond what is known, and until when it counts against budgets.
+alter table sessions add column reserved_micros integer not null default 0;
+alter table sessions add column reserved_until text;
+alter table runs add column cost_rest integer not null default 0;
+alter table runs add column estimated_calls integer not null default 0;
+alter table runs add column simulated_calls integer not null default 0;
+alter table runs add column input_rest integer not null default 0;
+alter table runs add column output_rest integer not null default 0;
+alter table runs add column cache_write_rest integer not null default 0;
+alter table runs add column cache_read_rest integer not null default 0;
+alter table runs add column reserved_micros integer not null default 0;
+alter table run_models add column cost_rest integer not null default 0;
+alter table run_models add column estimated_calls integer not null default 0;
+alter table run_models add column simulated_calls integer not null default 0;
+`,
 ];

@@ -1,3 +1,4 @@
+import { dirname, resolve } from "node:path";
 import {
   type Claim,
   type ClaimOptions,
@@ -19,6 +20,7 @@ import { createSqliteRecords } from "./records.ts";
 import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
 import { createSessionCache } from "./session-cache.ts";
 import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
+import { checkRoom } from "../disk-room.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
 export interface SqliteStoreOptions {
@@ -212,6 +214,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       followers.end(sessionId);
     },
 
+    ...(file !== ":memory:" && { check: () => checkRoom(dirname(resolve(file))) }),
     records: createSqliteRecords({ db, now }),
     async close() {
       clearInterval(sweep);

@@ -35,7 +35,12 @@ const actionSql: ActionSql = {
   actionType: (action) => quoted(action),
 };
 
-const dollars = (micros: string): string => `${micros} / 1000000.0`;
+/** An amount in dollars, from its micro-dollars and the pico-dollars that are left over. */
+const dollars = (micros: string, rest: string): string => `(${micros} + ${rest} / 1000000.0) / 1000000.0`;
+const part = (name: string): string => dollars(`r.${name}_micros`, `r.${name}_rest`);
+/** What is in no other part of a run's cost. */
+const rest = (of: string): string =>
+  `(r.cost_${of} - ${["input", "output", "cache_write", "cache_read"].map((name) => `r.${name}_${of}`).join(" - ")})`;
 
 /**
  * The tables of the platform API, the Claude API and the agent tables, as sqlite shows them.
@@ -59,11 +64,12 @@ from event_bodies e where e.event_type = 'message.copied'
 union all
 select e.session_id, e.sequence, e.run_id, e.body ->> 'message_id', e.body ->> 'role', e.created_at,
   json_object('role', e.body ->> 'role', 'content', json(coalesce(
-    (select json_group_array(json_patch(
+    (select json_group_array(json(part)) from (select json_patch(
         json_object('type', 'tool_result', 'tool_use_id', o.body ->> 'tool_use_id', 'content', o.body -> 'content'),
-        case when o.body ->> 'is_error' then '{"is_error":true}' else '{}' end) order by m.number)
+        case when o.body ->> 'is_error' then '{"is_error":true}' else '{}' end) as part
       from messages m join event_bodies o on o.session_id = m.session_id and o.sequence = m.sequence
-      where m.session_id = e.session_id and m.message_id = e.body ->> 'message_id' and o.event_type = 'tool.completed' having count(*) > 0),
+      where m.session_id = e.session_id and m.message_id = e.body ->> 'message_id' and o.event_type = 'tool.completed'
+      order by m.number) having count(*) > 0),
     (select o.body -> 'content' from messages m join event_bodies o on o.session_id = m.session_id and o.sequence = m.sequence
       where m.session_id = e.session_id and m.message_id = e.body ->> 'message_id' and m.part = 0))))
 from event_bodies e where e.event_type = 'message.created';
@@ -118,18 +124,21 @@ select
   a.body ->> '$.agent.base_delay' as base_delay,
   s.last_known_input_tokens,
   s.last_known_output_tokens,
-  (select json_group_array(json_object('tool_use_id', o.tool_use_id, 'name', o.name, 'input', json(o.input)) order by o.opened_at, o.place)
-    from awaits o where o.session_id = s.id and o.closed_at is null and o.kind = 'frontend_tool') as pending_frontend_tools,
-  (select json_group_array(json_patch(
+  (select json_group_array(json(call)) from (
+      select json_object('tool_use_id', o.tool_use_id, 'name', o.name, 'input', json(o.input)) as call
+      from awaits o where o.session_id = s.id and o.closed_at is null and o.kind = 'frontend_tool'
+      order by o.opened_at, o.place)) as pending_frontend_tools,
+  (select json_group_array(json(part)) from (select json_patch(
       json_object('type', 'tool_result', 'tool_use_id', e.body ->> 'tool_use_id', 'content', e.body -> 'content'),
-      case when e.body ->> 'is_error' then '{"is_error":true}' else '{}' end) order by m.part)
+      case when e.body ->> 'is_error' then '{"is_error":true}' else '{}' end) as part
     from messages m join event_bodies e on e.session_id = m.session_id and e.sequence = m.sequence
-    where m.session_id = s.id and m.number is null and m.role = 'tool_result') as pending_backend_results,
+    where m.session_id = s.id and m.number is null and m.role = 'tool_result' order by m.part)) as pending_backend_results,
   s.status = 'awaiting' and exists (
     select 1 from awaits o where o.session_id = s.id and o.closed_at is null and o.kind = 'frontend_tool') as awaiting_frontend_tools,
   s.current_step,
   case when s.status = 'awaiting' then (
-      select json_group_array(json(t.message) order by t.sequence) from transcript t where t.session_id = s.id and t.run_id = s.run_id)
+      select json_group_array(json(message)) from (
+        select t.message from transcript t where t.session_id = s.id and t.run_id = s.run_id order by t.sequence))
     else '[]' end as conversation_history,
   s.title,
   s.created_at,
@@ -148,19 +157,21 @@ select
   r.completed_at,
   r.user_message,
   r.final_response,
-  (select json_group_array(json(t.message) order by t.sequence) from transcript t where t.session_id = r.session_id and t.run_id = r.id) as messages,
+  (select json_group_array(json(message)) from (
+      select t.message from transcript t where t.session_id = r.session_id and t.run_id = r.id order by t.sequence)) as messages,
   r.stop_reason,
   r.total_steps,
   json_object('input_tokens', r.input_tokens, 'output_tokens', r.output_tokens,
     'cache_creation_input_tokens', r.cache_creation_input_tokens, 'cache_read_input_tokens', r.cache_read_input_tokens) as usage,
-  (select json_group_array(json_object('file_id', f.file_id, 'filename', f.filename, 'storage_path', f.storage_path, 'size', f.size,
-      'mime_type', f.mime_type, 'step', f.step, 'timestamp', f.created_at) order by f.place)
-    from files f where f.session_id = r.session_id and f.run_id = r.id) as generated_files,
+  (select json_group_array(json(file)) from (
+      select json_object('file_id', f.file_id, 'filename', f.filename, 'storage_path', f.storage_path, 'size', f.size,
+        'mime_type', f.mime_type, 'step', f.step, 'timestamp', f.created_at) as file
+      from files f where f.session_id = r.session_id and f.run_id = r.id order by f.place)) as generated_files,
   -- Empty where a call had no price: never a figure that is too low.
   case when r.unpriced_calls > 0 or r.model = '' then '{}' else json_object(
-    'input_cost', ${dollars("r.input_micros")}, 'output_cost', ${dollars("r.output_micros")},
-    'cache_write_cost', ${dollars("r.cache_write_micros")}, 'cache_read_cost', ${dollars("r.cache_read_micros")},
-    'total_cost', ${dollars("r.cost_micros")},
+    'input_cost', ${part("input")}, 'output_cost', ${part("output")},
+    'cache_write_cost', ${part("cache_write")}, 'cache_read_cost', ${part("cache_read")},
+    'server_tool_cost', ${dollars(rest("micros"), rest("rest"))}, 'total_cost', ${part("cost")},
     'total_input_tokens', r.input_tokens + r.cache_creation_input_tokens + r.cache_read_input_tokens,
     'total_output_tokens', r.output_tokens, 'total_cache_creation_tokens', r.cache_creation_input_tokens,
     'total_cache_read_tokens', r.cache_read_input_tokens, 'model_id', r.model,
@@ -176,9 +187,9 @@ ${agentRunsSelect(actionSql)};
 create view api_sessions as
 select s.id, s.created_at, h.updated_at,
   case platform_status when 'completed' then 'completed' when 'failed' then 'error' else 'active' end as status,
-  model, working_directory, total_turns, ${dollars("cost_micros")} as total_cost_usd, parent_session_id, metadata
+  model, working_directory, total_turns, ${dollars("cost_micros", "cost_rest")} as total_cost_usd, parent_session_id, metadata
 from sessions s join heads h on h.session_id = s.id;
-${messageView(dollars)}
+${messageView((micros) => `${micros} / 1000000.0`)}
 create view api_checkpoints as
 select id, session_id, user_message_uuid, created_at, files_modified from checkpoints;
 `;

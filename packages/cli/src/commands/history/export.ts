@@ -6,9 +6,10 @@ import {
   type ExportFormat,
   type ExportOptions,
 } from "@skein/history";
-import { mkdirSync } from "node:fs";
+
 import { homedir, userInfo } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { makeFolder } from "skein/stores";
 import { historyCommand } from "./command.ts";
 import { CommandError, EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
@@ -69,7 +70,7 @@ export const exportCommand = historyCommand({
     if (words.length === 0) throw new UsageError("Which session? Give indexes or ids, or --all.");
     if (words.length > 1 && values.output === undefined) throw new UsageError("Several sessions need --output FOLDER.");
     if (words.length > 1) {
-      mkdirSync(values.output ?? "", { recursive: true, mode: 0o700 });
+      makeFolder(resolve(values.output ?? ""));
       for (const word of words) {
         const path = join(values.output ?? "", `${word.replaceAll(/[^A-Za-z0-9_-]/g, "_")}.${extensions[format]}`);
         createPrivateFile(path, await contentOf(word, format, options), force);
@@ -116,7 +117,7 @@ interface All {
 }
 
 async function exportAll({ screen, format, options, folder, force }: All): Promise<number> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(resolve(folder));
   let done = 0;
   let failed = 0;
   for await (const { fileName, content, bytes, sessionId } of exportAllSessions(format, options)) {

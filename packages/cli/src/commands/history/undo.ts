@@ -12,7 +12,7 @@ import { shortTime } from "../../terminal/times.ts";
 export const undo = historyCommand({
   name: "history undo",
   summary: "Take a migration back, byte for byte",
-  shares: ["limit", "offset", "json"],
+  shares: ["root", "limit", "offset", "json"],
   isLive: true,
   words: "[MIGRATION]",
   options: {

@@ -1,4 +1,4 @@
-import { type JsonObject, type StopReason, textOf } from "@skein/protocol";
+import { type JsonObject, type StopReason, microsOf, textOf } from "@skein/protocol";
 import type { QueuedPrompt, RunState } from "../../log/state.ts";
 import type { RunEnd } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
@@ -34,12 +34,16 @@ export function parentInformed(
 
 /** What a run came to. */
 export type RunTotals = Place &
-  Pick<RunState, "usage" | "costMicros" | "unpricedCalls" | "filesGenerated"> & {
+  Pick<RunState, "usage" | "costPicos" | "unpricedCalls" | "filesGenerated"> & {
     readonly startedAt: string;
+    readonly estimatedCalls?: number;
+    readonly simulatedCalls?: number;
   };
 
 interface Ending {
   readonly now: number;
+  /** What calls of the run that broke off may have cost beyond what is known. */
+  readonly reservedMicros?: number;
   /** What the runtime itself said at the end, if it says more than the totals. */
   readonly result?: JsonObject | undefined;
 }
@@ -72,11 +76,15 @@ export function runFailed(run: RunTotals, end: Ending & RunEnd): FactOf<"session
   };
 }
 
-function totals(run: RunTotals, { now, result }: Ending) {
+function totals(run: RunTotals, { now, reservedMicros = 0, result }: Ending) {
   return {
     usage: run.usage,
-    cost_micros: run.costMicros,
+    cost_micros: microsOf(BigInt(run.costPicos)),
+    cost_picos: run.costPicos,
     unpriced_calls: run.unpricedCalls,
+    ...((run.estimatedCalls ?? 0) > 0 && { estimated: true as const }),
+    ...(reservedMicros > 0 && { reserved_micros: reservedMicros }),
+    ...((run.simulatedCalls ?? 0) > 0 && { simulated: true as const }),
     files_generated: run.filesGenerated,
     duration_ms: Math.max(0, now - Date.parse(run.startedAt)),
     ...(result && { result }),

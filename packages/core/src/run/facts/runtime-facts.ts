@@ -28,3 +28,13 @@ export function toolsNoticed(run: Run, text: string): FactOf<"runtime.noticed"> 
 export function hookCalled(data: FactData<"hook.called">): FactOf<"hook.called"> {
   return { event_type: "hook.called", data };
 }
+
+/** No worker has what the session needs. `missing` is a sentence for people. */
+export function sessionUnserved(said: {
+  runId: string;
+  messageId: string;
+  missing: string;
+}): FactOf<"runtime.noticed"> {
+  const { runId, messageId, missing } = said;
+  return runtimeNoticed({ runId }, { messageId, subtype: "unserved", notice: { text: missing } });
+}

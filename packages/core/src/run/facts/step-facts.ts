@@ -1,4 +1,12 @@
-import { type Content, type ContentBlock, type FactData, type Failure, type Usage, isToolUse } from "@skein/protocol";
+import {
+  type Content,
+  type ContentBlock,
+  type FactData,
+  type Failure,
+  type Usage,
+  freeCall,
+  isToolUse,
+} from "@skein/protocol";
 import { costOf } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
@@ -19,6 +27,7 @@ export function stepStarted(
       tools_count: call.tools_count,
       messages_count: call.messages_count,
       estimated_tokens: call.estimated_tokens,
+      ...(call.simulated && { simulated: true }),
     },
   };
 }
@@ -34,6 +43,8 @@ export interface Reply {
   readonly usage: Usage;
   readonly containerId?: string | null;
   readonly durationMs: number;
+  /** The built-in simulation answered, not a model: that costs nothing. */
+  readonly simulated?: boolean;
 }
 
 export function stepGenerated(
@@ -53,9 +64,10 @@ export function stepGenerated(
       model: reply.model,
       stop_reason: reply.stopReason,
       usage: reply.usage,
-      cost: costOf(reply.model, reply.usage),
+      cost: reply.simulated ? freeCall(reply.model) : costOf(reply.model, reply.usage),
       container_id: reply.containerId ?? null,
       duration_ms: reply.durationMs,
+      ...(reply.simulated && { simulated: true }),
     },
   };
 }
@@ -78,10 +90,27 @@ export function observedStep(
   return [started, stepGenerated(place, "step", reply)];
 }
 
+/** A call of the model without a whole answer. */
+export interface BrokenCall {
+  readonly model: string;
+  /** What is known. */
+  readonly usage: Usage;
+  /** Whether the output was measured from what arrived. */
+  readonly estimated?: boolean;
+  readonly reserved?: Pick<FactData<"step.abandoned">, "reserved_micros" | "reservation"> | undefined;
+  readonly simulated?: boolean;
+}
+
+/** The text of an answer that broke off and is not asked for again. */
+export interface InterruptedAnswer {
+  readonly messageId: string;
+  readonly content: readonly ContentBlock[];
+}
+
 interface FailedCall {
   readonly error: Failure;
   /** The answer that was paid for and that nobody has. */
-  readonly lost?: { readonly model: string; readonly usage: Usage } | undefined;
+  readonly lost?: BrokenCall | undefined;
 }
 
 /** A call of the model failed and is made again, but not before its time. */
@@ -91,28 +120,60 @@ export function stepRetried(
 ): FactOf<"step.retried"> {
   return {
     event_type: "step.retried",
-    data: { ...inStep(place), attempt, error, delay_ms: delayMs, ...paid(lost) },
+    data: { ...inStep(place), attempt, error, delay_ms: delayMs, ...(lost && { lost: paid(lost) }) },
   };
 }
 
 /** A call of the model failed for good. */
 export function stepFailed(
   place: Place,
-  { error, durationMs, lost }: FailedCall & { readonly durationMs: number },
+  {
+    error,
+    durationMs,
+    lost,
+    answer,
+  }: FailedCall & { readonly durationMs: number; readonly answer?: InterruptedAnswer | undefined },
 ): FactOf<"step.error"> {
-  return { event_type: "step.error", data: { ...inStep(place), error, duration_ms: durationMs, ...paid(lost) } };
+  return {
+    event_type: "step.error",
+    data: { ...inStep(place), error, duration_ms: durationMs, ...(lost && { lost: paid(lost) }), ...kept(answer) },
+  };
 }
 
-/** A call of the model whose answer is no part of the transcript, and what it cost. */
+/** A call of the model whose answer is no part of the transcript, or only the text of it that had arrived. */
 export function stepAbandoned(
   place: Place,
-  { model, usage }: { readonly model: string; readonly usage: Usage },
+  call: BrokenCall & {
+    readonly reason?: FactData<"step.abandoned">["reason"];
+    readonly answer?: InterruptedAnswer | undefined;
+  },
 ): FactOf<"step.abandoned"> {
-  return { event_type: "step.abandoned", data: { ...inStep(place), model, usage, cost: costOf(model, usage) } };
+  const { reason, answer } = call;
+  return {
+    event_type: "step.abandoned",
+    data: {
+      ...inStep(place),
+      ...paid(call),
+      ...(reason && { reason }),
+      ...kept(answer),
+      ...(answer && { interrupted: true }),
+    },
+  };
 }
 
-function paid(lost: FailedCall["lost"]) {
-  return lost && { lost: { model: lost.model, usage: lost.usage, cost: costOf(lost.model, lost.usage) } };
+function paid({ model, usage, estimated, reserved, simulated }: BrokenCall) {
+  return {
+    model,
+    usage,
+    cost: simulated ? freeCall(model) : costOf(model, usage),
+    ...(estimated && { estimated: true as const }),
+    ...reserved,
+    ...(simulated && { simulated: true as const }),
+  };
+}
+
+function kept(answer: InterruptedAnswer | undefined) {
+  return answer && { message_id: answer.messageId, content: [...answer.content] };
 }
 
 /** A message of a subagent that works inside the runtime. `usage` is null for what was counted already. */

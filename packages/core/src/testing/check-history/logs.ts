@@ -1,4 +1,4 @@
-import { type Event, NO_USAGE, type UsageTotals, addUsage } from "@skein/protocol";
+import { type CallCost, type Event, NO_USAGE, type UsageTotals, addUsage, exactCost, microsOf } from "@skein/protocol";
 import type { History, Report, StoredSession } from "./history.ts";
 
 /** I2, I3, I6, I7, I12, I13 and I16, as far as the log of one session tells. */
@@ -44,7 +44,7 @@ interface Walk {
   readonly waiting: Map<string, string>;
   callsOpen: number;
   usage: UsageTotals;
-  costMicros: number;
+  cost: bigint;
 }
 
 function walk(session: StoredSession, report: Report): { open: string | null; waiting: readonly string[] } {
@@ -58,7 +58,7 @@ function walk(session: StoredSession, report: Report): { open: string | null; wa
     waiting: new Map(),
     callsOpen: 0,
     usage: NO_USAGE,
-    costMicros: 0,
+    cost: 0n,
   };
   for (const event of session.events) take(state, event);
   return { open: state.open, waiting: [...state.waiting.values()] };
@@ -103,7 +103,7 @@ function take(state: Walk, event: Event): void {
       state.callsOpen = Math.max(0, state.callsOpen - 1);
       if (event.data.lost) {
         state.usage = addUsage(state.usage, event.data.lost.usage);
-        state.costMicros += event.data.lost.cost?.total_micros ?? 0;
+        state.cost += picosOf(event.data.lost.cost);
       }
       return;
     case "step.generated":
@@ -115,12 +115,12 @@ function take(state: Walk, event: Event): void {
         });
       state.callsOpen = Math.max(0, state.callsOpen - 1);
       state.usage = addUsage(state.usage, event.data.usage);
-      state.costMicros += event.data.cost?.total_micros ?? 0;
+      state.cost += picosOf(event.data.cost);
       return;
     case "subagent.messaged":
       checkRun(state, event, event.data.run_id);
       if (event.data.usage) state.usage = addUsage(state.usage, event.data.usage);
-      state.costMicros += event.data.cost?.total_micros ?? 0;
+      state.cost += picosOf(event.data.cost);
       return;
     case "tool.started":
       checkRun(state, event, event.data.run_id);
@@ -161,14 +161,14 @@ function startRun(state: Walk, event: Extract<Event, { event_type: "session.star
   state.open = run_id;
   state.callsOpen = 0;
   state.usage = NO_USAGE;
-  state.costMicros = 0;
+  state.cost = 0n;
 }
 
 function endRun(
   state: Walk,
   event: Extract<Event, { event_type: "session.completed" }> | Extract<Event, { event_type: "session.failed" }>,
 ): void {
-  const { run_id, usage, cost_micros } = event.data;
+  const { run_id, usage, cost_micros, cost_picos } = event.data;
   const { sessionId, report } = state;
   if (state.ended.has(run_id)) report("I7", `Session ${sessionId}: run ${run_id} ends twice.`, { event });
   else if (state.open !== run_id)
@@ -177,11 +177,13 @@ function endRun(
   state.ended.add(run_id);
   if (state.open !== run_id) return;
   state.open = null;
-  const same = cost_micros === state.costMicros && JSON.stringify(usage) === JSON.stringify(state.usage);
+  const counted = { cost_micros: microsOf(state.cost), cost_picos: String(state.cost) };
+  const sameCost = cost_micros === counted.cost_micros && (cost_picos ?? counted.cost_picos) === counted.cost_picos;
+  const same = sameCost && JSON.stringify(usage) === JSON.stringify(state.usage);
   if (!same)
     report("I12", `Session ${sessionId}: run ${run_id} says at its end another total than its calls add up to.`, {
-      said: { usage, cost_micros },
-      counted: { usage: state.usage, cost_micros: state.costMicros },
+      said: { usage, cost_micros, cost_picos },
+      counted: { usage: state.usage, ...counted },
     });
 }
 
@@ -205,4 +207,8 @@ function checkNotStopped(state: Walk, event: Event, runId: string): void {
   if (since === undefined) return;
   const sentence = `Session ${sessionId}: ${event.event_type} (${event.sequence}) in a run that was cancelled at ${since}.`;
   report("I13", sentence, { event, cancelledAt: since });
+}
+
+function picosOf(cost: CallCost | null): bigint {
+  return cost ? exactCost(cost).total : 0n;
 }

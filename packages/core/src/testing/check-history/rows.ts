@@ -1,3 +1,4 @@
+import type { Run } from "@skein/protocol";
 import { applyChanges, pageOfMessages, pageOfRuns } from "../../memory-store/memory-tables.ts";
 import { project } from "../../log/projection.ts";
 import type { History, Report, StoredSession } from "./history.ts";
@@ -50,7 +51,7 @@ function compare({ sessionId, events, session, runs, messages }: StoredSession, 
 function moneyDiffers(name: string, expected: unknown, actual: unknown): boolean {
   if (name === "messages") return false;
   const money = (value: unknown): string =>
-    canonical([value].flat().map((row) => (row as { usage: unknown; cost_micros: number }).cost_micros));
+    canonical([value].flat().map((row) => [(row as Run).cost_micros, (row as Run).cost_picos]));
   return money(expected) !== money(actual);
 }
 

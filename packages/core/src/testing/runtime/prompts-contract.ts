@@ -1,4 +1,13 @@
-import { addUsage, type DraftPiece, NO_USAGE, priceCall, textOf, type Usage } from "@skein/protocol";
+import {
+  addUsage,
+  type DraftPiece,
+  exactCost,
+  microsOf,
+  NO_USAGE,
+  priceCall,
+  textOf,
+  type Usage,
+} from "@skein/protocol";
 import { expect, test } from "vitest";
 import { draftOf } from "../../live/live.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
@@ -126,15 +135,15 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     expect(generated.map(({ usage }) => counters(usage))).toEqual(billed.map(({ usage }) => counters(usage as Usage)));
     expect(only(events, "step.retried").map(({ data }) => data.error.status)).toEqual([529]);
 
-    const costs = billed.map(({ model, usage }) => priceCall(model ?? "", usage as Usage)?.total_micros ?? 0);
-    const cost = costs.reduce((sum, micros) => sum + micros, 0);
-    expect(generated.map((step) => step.cost?.total_micros)).toEqual(costs);
+    const costs = billed.flatMap(({ model, usage }) => priceCall(model ?? "", usage as Usage) ?? []);
+    const cost = microsOf(costs.reduce((sum, one) => sum + exactCost(one).total, 0n));
+    expect(generated.map((step) => step.cost)).toEqual(costs);
     const usage = billed.reduce((sum, call) => addUsage(sum, call.usage as Usage), NO_USAGE);
     expect(only(events, "session.completed")[0]?.data).toMatchObject({ usage, cost_micros: cost, unpriced_calls: 0 });
     const [run] = (await host.sessions.runs(sessionId)).items;
     expect(run).toMatchObject({ id: prompted.runId, cost_micros: cost, usage });
     const after = await host.sessions.state(sessionId);
-    expect(after.costMicros - before.costMicros).toBe(cost);
+    expect(microsOf(BigInt(after.costPicos) - BigInt(before.costPicos))).toBe(cost);
     expect(after.usage.output_tokens - before.usage.output_tokens).toBe(usage.output_tokens);
     await fixture().sound(prompted);
   });

@@ -1,4 +1,4 @@
-import { type Usage, priceCall } from "@skein/protocol";
+import { type Usage, exactCost, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
 import type { SessionState } from "../../log/state.ts";
 import { withReason } from "../store-fixture.ts";
@@ -25,7 +25,7 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     return { prompted, answer, effect, label, before, after: await host.sessions.state(sessionId) };
   }
 
-  const spent = ({ costMicros, delegatedMicros }: SessionState): number => costMicros + delegatedMicros;
+  const spent = ({ costPicos, delegatedPicos }: SessionState): bigint => BigInt(costPicos) + BigInt(delegatedPicos);
 
   test("a subagent's answer is the result of the call, and its words stay out of the transcript", async () => {
     const { prompted, answer, effect, before, after } = await delegated();
@@ -35,8 +35,8 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     expect(said.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
     expect(JSON.stringify(said)).not.toContain("Looking.");
     const steps = only(await fixture().ended(prompted), "step.generated");
-    const own = steps.reduce((sum, { data }) => sum + (data.cost?.total_micros ?? 0), 0);
-    expect(spent(after) - spent(before), "its cost is counted beside the run's own").toBeGreaterThan(own);
+    const own = steps.reduce((sum, { data }) => sum + (data.cost ? exactCost(data.cost).total : 0n), 0n);
+    expect(spent(after) - spent(before) > own, "its cost is counted beside the run's own").toBe(true);
     await fixture().sound(prompted);
   });
 
@@ -46,10 +46,9 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
       const { prompted, label, before, after } = await delegated();
       const billed = [prompted.label, label].flatMap(fixture().under.asked);
       expect(billed.map(({ outcome }) => outcome)).toEqual(["answered", "answered", "answered", "answered"]);
-      const costs = billed.map(
-        ({ model, usage }) => priceCall(model ?? "", usage as Usage)?.total_micros ?? Number.NaN,
-      );
-      expect(spent(after) - spent(before)).toBe(costs.reduce((sum, cost) => sum + cost, 0));
+      const costs = billed.flatMap(({ model, usage }) => priceCall(model ?? "", usage as Usage) ?? []);
+      const exactly = costs.reduce((sum, cost) => sum + exactCost(cost).total, 0n);
+      expect(spent(after) - spent(before)).toBe(exactly);
     },
   );
 

@@ -1,4 +1,14 @@
-import { type Content, type Fact, type FactData, NO_USAGE, type Usage, addUsage, textOf } from "@skein/protocol";
+import {
+  type Content,
+  type Fact,
+  type FactData,
+  NO_USAGE,
+  type Usage,
+  addUsage,
+  exactCost,
+  microsOf,
+  textOf,
+} from "@skein/protocol";
 import { rowsOf } from "../../log/message-rows.ts";
 import type { CallState, QueuedPrompt, RunState, SessionState } from "../../log/state.ts";
 import type { ModelReply } from "./simulated-runtime.ts";
@@ -164,17 +174,18 @@ export function endFacts(state: SessionState, run: RunState, ending: Ending, rep
 }
 
 function terminal(run: RunState, ending: Ending, before: readonly Fact[]): Fact {
-  let [usage, cost] = [addUsage(NO_USAGE, run.usage), run.costMicros];
+  let [usage, cost] = [addUsage(NO_USAGE, run.usage), BigInt(run.costPicos)];
   for (const fact of before) {
     if (fact.event_type !== "step.generated" && fact.event_type !== "step.abandoned") continue;
     usage = addUsage(usage, fact.data.usage);
-    cost += fact.data.cost?.total_micros ?? 0;
+    cost += fact.data.cost ? exactCost(fact.data.cost).total : 0n;
   }
   const totals = {
     run_id: run.runId,
     step: run.step,
     usage,
-    cost_micros: cost,
+    cost_micros: microsOf(cost),
+    cost_picos: String(cost),
     unpriced_calls: 0,
     files_generated: 0,
     duration_ms: 0,

@@ -40,17 +40,15 @@ const keywords: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+const rest =
+  "(\"(?:[^\"\\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\\n]|\\\\.)*'|`(?:[^`\\\\]|\\\\.)*`)|(\\b\\d[\\w.]*)|([A-Za-z_$][\\w$]*)";
+const withHash = new RegExp(`((?<=^|\\s)#[^\\n]*)|${rest}`, "g");
+const withDashes = new RegExp(`(--[^\\n]*)|${rest}`, "g");
+const withSlashes = new RegExp(`(\\/\\/[^\\n]*|\\/\\*[^]{0,4000}?\\*\\/|(?<=^|\\n)#[^\\n{]*(?=\\n|$))|${rest}`, "g");
+
 /** Comments, strings, numbers and words of most languages. What is wrong is only a colour. */
 function coloured(code: string, language: string): string {
-  const comment = hashComments.has(language)
-    ? "(?<=^|\\s)#[^\\n]*"
-    : dashComments.has(language)
-      ? "--[^\\n]*"
-      : "\\/\\/[^\\n]*|\\/\\*[^]*?\\*\\/|(?<=^|\\n)#[^\\n{]*(?=\\n|$)";
-  const tokens = new RegExp(
-    `(${comment})|("(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\\\n]|\\\\.)*'|\`(?:[^\`\\\\]|\\\\.)*\`)|(\\b\\d[\\w.]*)|([A-Za-z_$][\\w$]*)`,
-    "g",
-  );
+  const tokens = hashComments.has(language) ? withHash : dashComments.has(language) ? withDashes : withSlashes;
   let html = "";
   let last = 0;
   for (const found of code.matchAll(tokens)) {

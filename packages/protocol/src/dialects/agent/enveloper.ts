@@ -18,6 +18,8 @@ export interface Enveloper {
   add(item: Event | DraftPiece): readonly Envelope[];
 }
 
+const BROKEN_OFF = { code: "abandoned", message: "The answer broke off before its end." };
+
 export function createEnveloper(options: FormatOptions = {}): Enveloper {
   const messages = createMessageEnvelopes();
   const files: object[] = [];
@@ -32,11 +34,13 @@ export function createEnveloper(options: FormatOptions = {}): Enveloper {
           return messages.settle(item.data, item.session_id);
         case "step.retried":
           return messages.reset(item.session_id, item.data.error);
-        case "step.abandoned":
-          return messages.reset(item.session_id, {
-            code: "abandoned",
-            message: "The answer broke off before its end.",
-          });
+        case "step.error":
+        case "step.abandoned": {
+          const { message_id, content } = item.data;
+          if (message_id !== undefined && content) return messages.interrupt({ message_id, content }, item.session_id);
+          const error = item.event_type === "step.error" ? item.data.error : BROKEN_OFF;
+          return messages.reset(item.session_id, error);
+        }
         case "tool.completed":
           return options.meta ? results(item.data, item.session_id) : [];
         case "await.opened":

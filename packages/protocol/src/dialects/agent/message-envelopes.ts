@@ -50,6 +50,24 @@ export function createMessageEnvelopes() {
       return rest;
     },
 
+    /** The text that had arrived is all there will be: whoever has it is told that it ends here, others get it. */
+    interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
+      if (open?.id !== message) {
+        const said = content.flatMap((block, index) =>
+          remaining(block, sentOf(message, index), { agent, message, id: `${message}:${index}` }),
+        );
+        settled.add(message);
+        open = undefined;
+        return said;
+      }
+      const ends = [...open.sent].flatMap(([index, sent]) =>
+        closing(sent, { agent, message, id: `${message}:${index}` }),
+      );
+      settled.add(message);
+      open = undefined;
+      return ends;
+    },
+
     /** What was sent of an unfinished message is void. Nothing to say if nothing was. */
     reset(agent: string, error: Failure): readonly Envelope[] {
       if (!open) return [];
@@ -60,6 +78,11 @@ export function createMessageEnvelopes() {
       return [{ type: "error", agent, final: true, delta, id: message, message, code, reset: true }];
     },
   };
+}
+
+interface Interrupted {
+  readonly message_id: string;
+  readonly content: readonly ContentBlock[];
 }
 
 type About = Pick<Envelope, "agent" | "id"> & { readonly message: string };

@@ -39,8 +39,16 @@ export function createRaw(): (item: Event | DraftPiece) => readonly JsonObject[]
       }
       case "step.retried":
         return giveUp(item.data.error);
-      case "step.abandoned":
-        return giveUp({ code: "abandoned", message: "The answer broke off before its end." });
+      case "step.error":
+      case "step.abandoned": {
+        const { message_id, content } = item.data;
+        const error = item.event_type === "step.error" ? item.data.error : BROKEN_OFF;
+        if (message_id === undefined || !content) return giveUp(error);
+        const { model, usage } = item.event_type === "step.abandoned" ? item.data : lostIn(item.data);
+        const given = giveUp(error);
+        settled.add(message_id);
+        return [...given, ...eventsOf({ message_id, content, model, usage, stop_reason: "interrupted" })];
+      }
       case "session.failed":
         return [failure(item.data.error)];
       default:
@@ -53,8 +61,16 @@ function failure({ code, message }: Failure): JsonObject {
   return { type: "error", error: { type: code, message } };
 }
 
+type Answer = Pick<FactData<"step.generated">, "message_id" | "content" | "model" | "usage" | "stop_reason">;
+
+const BROKEN_OFF = { code: "abandoned", message: "The answer broke off before its end." };
+
+function lostIn({ lost }: FactData<"step.error">): Pick<Answer, "model" | "usage"> {
+  return lost ?? { model: "", usage: { input_tokens: 0, output_tokens: 0 } };
+}
+
 /** The events that the API would have sent for this message. */
-function eventsOf(data: FactData<"step.generated">): readonly JsonObject[] {
+function eventsOf(data: Answer): readonly JsonObject[] {
   const { message_id: id, model, usage, stop_reason, content } = data;
   const message = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, usage };
   return [

@@ -92,7 +92,12 @@ export function createFraming(context: FramingContext): Framing {
       }
       case "step.abandoned":
         use(event.data.model, event.data.usage);
-        return [];
+        return interrupted(event.data, event.data.model, event.data.usage);
+      case "step.error": {
+        const { lost } = event.data;
+        if (lost) use(lost.model, lost.usage);
+        return interrupted(event.data, lost?.model ?? context.model, lost?.usage ?? NO_USAGE);
+      }
       case "tool.completed": {
         const results = run.results.get(event.data.message_id) ?? [];
         run.results.set(event.data.message_id, [...results, event.data]);
@@ -119,7 +124,8 @@ export function createFraming(context: FramingContext): Framing {
         ];
       }
       case "step.retried": {
-        const { attempt, error, delay_ms } = event.data;
+        const { attempt, error, delay_ms, lost } = event.data;
+        if (lost) use(lost.model, lost.usage);
         const notice = { attempt, error: error.message, error_status: error.status ?? null, retry_delay_ms: delay_ms };
         return [message({ type: "system", content: [], subtype: "api_retry", notice })];
       }
@@ -148,7 +154,6 @@ export function createFraming(context: FramingContext): Framing {
       case "steps.exhausted":
       case "parent.informed":
       case "step.started":
-      case "step.error":
       case "tool.started":
       case "await.answered":
       case "await.resolved":
@@ -219,6 +224,17 @@ function newRun(): RunSoFar {
 
 function message(data: MessageEventData): Framed {
   return { event: "message", data };
+}
+
+/** The text that had arrived of an answer that broke off. */
+function interrupted(
+  { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
+  model: string,
+  usage: Usage,
+): readonly Framed[] {
+  if (message_id === undefined || !content) return [];
+  const shown = claudeBlocks([...content]);
+  return [message({ type: "assistant", content: shown, model, uuid: message_id, usage: usageOf(usage) })];
 }
 
 /** The partial frame of one piece of a message that is being made; undefined for what the Claude API does not show. */

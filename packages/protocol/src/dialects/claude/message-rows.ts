@@ -39,6 +39,13 @@ export function createMessageRows(): MessageRows {
         waiting.set(message_id, { content, model: by, usage: usageOf(usage) });
         return undefined;
       }
+      case "step.error":
+      case "step.abandoned": {
+        // The text that had arrived of an answer that broke off.
+        const { message_id, content } = event.data;
+        if (message_id !== undefined && content) waiting.set(message_id, { content });
+        return undefined;
+      }
       case "tool.completed": {
         const { message_id, part, tool_use_id, content, is_error } = event.data;
         const block = { type: "tool_result", tool_use_id, content, ...(is_error && { is_error }) };

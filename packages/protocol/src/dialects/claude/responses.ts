@@ -231,7 +231,7 @@ export const DependencyStatus = z.object({
 export const HealthResponse = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string().nullish(),
-  /** Each by its name; nothing without a key. */
+  /** Each by its name; without a key only those that do not work. */
   dependencies: z.record(z.string(), DependencyStatus),
 });
 export type HealthResponse = z.infer<typeof HealthResponse>;

@@ -33,6 +33,7 @@ export const claudeRoutes = {
     scope: "open",
     summary: "Whether the server works; with a key, how each thing does that it depends on",
     status: 200,
+    statusWhenFailing: 503,
     response: HealthResponse,
   },
   query: {

@@ -1,8 +1,10 @@
 import { z } from "zod";
 
 export const Health = z.object({
-  status: z.enum(["ok", "degraded"]),
+  status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string(),
+  /** The parts that do not work, for anyone. With the store among them the server cannot serve, and the status is 503. */
+  failing: z.array(z.string()),
   /** Only with a key. */
   dependencies: z
     .array(z.object({ name: z.string(), status: z.enum(["ok", "failed"]), latency_ms: z.number(), detail: z.string() }))

@@ -16,6 +16,8 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
+  /** The same body also comes with this status: the server says that it cannot serve. */
+  readonly statusWhenFailing?: 503;
   /** The success body; absent where there is none. */
   readonly response?: z.ZodType;
   /** Other content that the route can answer with, as it is. */

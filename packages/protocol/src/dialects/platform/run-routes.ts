@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RunModel } from "../../session.ts";
+import { Run, RunModel } from "../../session.ts";
 import { CostBreakdown } from "../../usage.ts";
 import { type Route, inRun, run, session } from "./route.ts";
 import { PageQuery, pageOf } from "./page.ts";
@@ -44,8 +44,12 @@ export const runRoutes = {
     status: 200,
     response: z.object({
       cost: CostBreakdown.nullable(),
-      cost_micros: z.int(),
+      cost_micros: Run.shape.cost_micros,
+      cost_picos: Run.shape.cost_picos,
       unpriced_calls: z.int(),
+      estimated: z.boolean(),
+      reserved_micros: Run.shape.reserved_micros,
+      simulated: z.boolean(),
       models: z.array(RunModel),
     }),
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ACTION_TYPES } from "../fact-table.ts";
 import { Uuid } from "../../ids.ts";
 import { Outcome, Run } from "../../session.ts";
-import { UsageTotals } from "../../usage.ts";
+import { CostTotals, UsageTotals } from "../../usage.ts";
 import { AnyObject } from "./page.ts";
 
 const Instant = z.iso.datetime();
@@ -11,6 +11,10 @@ const Count = z.int().nonnegative();
 /** A run with the fields of conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
+  /** Some of its usage was measured from answers that broke off. */
+  estimated: z.boolean(),
+  /** The built-in simulation answered: it costs nothing. */
+  simulated: z.boolean(),
   /** Queued: its prompt waits for the run before it. Whether a running one waits for somebody, its session says. */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
@@ -54,6 +58,11 @@ export const ApiStep = z.object({
   usage: AnyObject.nullable(),
   /** Null also if the model has no price. */
   cost_micros: Count.nullable(),
+  /** The call broke off: output was measured from what arrived, and up to `reserved_micros` more may have been billed. */
+  estimated: z.boolean(),
+  reserved_micros: Count,
+  /** The built-in simulation answered. */
+  simulated: z.boolean(),
   /** How many tools the answer called. */
   calls: Count,
 });
@@ -87,18 +96,28 @@ export const SentRequest = z.object({
 });
 
 export const UsageQuery = z.strictObject({
-  group_by: z.enum(["day", "model", "agent", "session"]).default("day"),
+  /** One of day, model, agent, session; or two of them with a comma, such as `day,model`. */
+  group_by: z
+    .string()
+    .regex(
+      /^(?:day|model|agent|session)(?:,(?:day|model|agent|session))?$/,
+      "Expected day, model, agent or session, or two of them with a comma between.",
+    )
+    .refine((keys) => new Set(keys.split(",")).size === keys.split(",").length, "Expected two different keys.")
+    .default("day"),
   from: Instant.optional(),
   to: Instant.optional(),
   agent_id: Uuid.optional(),
+  session_id: Uuid.optional(),
 });
 
 export const UsageRow = z.object({
   /** The day (UTC), the model's name, or the id of the agent or session. */
   key: z.string(),
+  /** The same for the second of two keys. */
+  second_key: z.string().optional(),
   runs: Count,
   ...UsageTotals.shape,
-  cost_micros: Count,
-  unpriced_calls: Count,
+  ...CostTotals,
 });
 export type UsageRow = z.infer<typeof UsageRow>;

@@ -3,7 +3,7 @@ import { Line, Tags } from "../../agent.ts";
 import { ContentBlock } from "../../content.ts";
 import { Uuid } from "../../ids.ts";
 import { Outcome, SessionStatus } from "../../session.ts";
-import { UsageTotals } from "../../usage.ts";
+import { CostTotals, UsageTotals } from "../../usage.ts";
 import { ApiEvent } from "./message-shapes.ts";
 import { AnyObject, PageQuery } from "./page.ts";
 
@@ -42,8 +42,16 @@ export const ApiSession = z.object({
   /** When the last run began; null if there was none. */
   last_run_at: Instant.nullable(),
   usage: UsageTotals,
-  cost_micros: Count,
-  unpriced_calls: Count,
+  ...CostTotals,
+  /** Some of its usage was measured from answers that broke off. */
+  estimated: z.boolean(),
+  /** What those calls may have cost beyond `cost_micros`. It counts against budgets until then or until the next answer, and is in no total. */
+  reserved_micros: Count,
+  reserved_until: Instant.nullable(),
+  /** The built-in simulation answered in it. */
+  simulated: z.boolean(),
+  /** What no server has that could drive this session, in a sentence. Only for one session, and only where it is so. */
+  unserved: z.string().optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
 

@@ -12,6 +12,7 @@ export const systemRoutes = {
     scope: "open",
     summary: "Whether the server works; with a key also each dependency",
     status: 200,
+    statusWhenFailing: 503,
     response: Health,
   },
   ready: {

@@ -2,7 +2,7 @@ import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { RequestContext, Caller, Handlers } from "../../request-context.ts";
 import { deleteSession } from "../../delete-session.ts";
-import { busHealth, storeHealth } from "../platform/system.ts";
+import { busHealth, storeHealth } from "../../observe/health.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
 import { sessionMessages } from "./messages.ts";
@@ -84,7 +84,7 @@ export async function interrupt(
 ): Promise<{ status: "interrupted"; session_id: string; run_id: string }> {
   await claudeSession(call, sessionId);
   const reason = "It was interrupted.";
-  const run = await call.sessions.cancel(sessionId, { reason }).catch((error: unknown) => {
+  const run = await call.sessions.cancel(sessionId, { reason }, call.idempotency).catch((error: unknown) => {
     throw isKnownError(error, "not_running") ? notActive(sessionId) : error;
   });
   return { status: "interrupted", session_id: sessionId, run_id: run.id };
@@ -103,10 +103,11 @@ export async function control(
     { ...(permission_mode && { permission_mode }), ...(model && { model }) },
     { principal: call.principal, sessionId },
   );
-  await call.sessions.control(sessionId, {
+  const changed = {
     ...(permission_mode && { permissionMode: permission_mode }),
     ...(model && { model }),
-  });
+  };
+  await call.sessions.control(sessionId, changed, call.idempotency);
 }
 
 /** Answers what a session waits for; which one is clear if it is the only one. */
@@ -152,7 +153,7 @@ async function rewind(
   if (!checkpoint)
     throw new ApiError("CHECKPOINT_NOT_FOUND", `Session ${sessionId} has no checkpoint ${checkpoint_id}.`);
   await openGate(call);
-  const asked = await call.sessions.rewind(sessionId, checkpoint, { dryRun: dry_run });
+  const asked = await call.sessions.rewind(sessionId, checkpoint, { dryRun: dry_run }, call.idempotency);
   const late = AbortSignal.timeout(call.shared.limits.answerMs);
   for await (const event of call.sessions.follow(sessionId, { after: asked.sequence }, late)) {
     if (event.event_type !== "rewind.completed" || event.data.rewind_id !== asked.id) continue;
@@ -172,15 +173,14 @@ async function rewind(
 
 async function health(call: RequestContext) {
   const { version } = call.shared.deps.description;
-  const store = await storeHealth(call);
-  const [bus] = await busHealth(call);
+  const [store, [bus]] = await Promise.all([storeHealth(call), busHealth(call)]);
   const began = performance.now();
   const problem = await (call.shared.deps.claude?.problem() ?? "This server does not run Claude Code.");
   const dependencies = {
     store:
       store.status === "ok"
         ? { status: "ok" as const, latency_ms: store.latency_ms }
-        : { status: "error" as const, latency_ms: store.latency_ms, error: "The store does not answer." },
+        : { status: "error" as const, latency_ms: store.latency_ms, error: store.detail },
     claude_code:
       problem === undefined
         ? { status: "ok" as const, latency_ms: performance.now() - began }
@@ -194,7 +194,15 @@ async function health(call: RequestContext) {
   };
   const isWhole = problem === undefined && (!bus || bus.status === "ok");
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
-  return { status, version, dependencies: call.principal.scopes.length > 0 ? dependencies : {} };
+  if (status === "unhealthy") call.reply.code(503);
+  if (call.principal.scopes.length > 0) return { status, version, dependencies };
+  // Which of them does not work is for everybody, why is not.
+  const failing = Object.entries({ store, redis: bus }).filter(([, part]) => part?.status === "failed");
+  return {
+    status,
+    version,
+    dependencies: Object.fromEntries(failing.map(([name]) => [name, { status: "error" as const }])),
+  };
 }
 
 /** The Claude API's answer for a session that has nothing under way: for the caller there is no such run. */

@@ -98,7 +98,14 @@ function frameText({ event, id, data }: StreamEvent): string {
 
 /** The connection ends and the run does not: a reader that still may comes back. */
 function closing(reason: StreamEnd): string {
-  if (reason !== "revoked") return `: closing (${reason})\n\n`;
-  const data = { code: "AUTHENTICATION_ERROR", message: "The key was revoked." };
-  return frameText({ event: "error", data });
+  return frameText({ event: "error", data: CLOSING[reason] });
 }
+
+const CLOSING: Readonly<Record<StreamEnd, Extract<StreamEvent, { event: "error" }>["data"]>> = {
+  shutdown: {
+    code: "SERVICE_UNAVAILABLE",
+    message: "The server is stopping, and the run goes on. Follow it again with Last-Event-ID.",
+  },
+  revoked: { code: "AUTHENTICATION_ERROR", message: "The key was revoked." },
+  deleted: { code: "SESSION_NOT_FOUND", message: "The session was deleted." },
+};

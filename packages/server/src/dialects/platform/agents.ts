@@ -17,13 +17,16 @@ export const agentHandlers = {
     checkRuntime(call, body.runtime);
     if (body.runtime === "claude-code") await checkClaudeOptions(call, extras["claude"] ?? {});
     const chosen = await modelOfAgent(call, { default_model_id, model }, extras);
-    const agent = await call.agents.create({
-      ...config,
-      default_model_id,
-      model: chosen.model,
-      tool_schemas: toolSchemas(call, tools, frontend_tools),
-      extras: { ...chosen.extras, frontend_tools: frontend_tools.map(({ name }) => name) },
-    });
+    const agent = await call.agents.create(
+      {
+        ...config,
+        default_model_id,
+        model: chosen.model,
+        tool_schemas: toolSchemas(call, tools, frontend_tools),
+        extras: { ...chosen.extras, frontend_tools: frontend_tools.map(({ name }) => name) },
+      },
+      call.idempotency?.newId,
+    );
     return tagged(call, agent);
   },
   async listAgents({ query: { cursor, limit, status, tag } }, { agents }) {

@@ -65,10 +65,8 @@ export async function acceptAnswer(
 ): Promise<z.output<typeof ApiAnswered>> {
   const { id } = await sessionIn(call, params);
   await checkRights(call, id);
-  const answered = await call.sessions.answer(id, params.tool_use_id, {
-    content: body.content,
-    isError: body.is_error,
-  });
+  const answer = { content: body.content, isError: body.is_error };
+  const answered = await call.sessions.answer(id, params.tool_use_id, answer, call.idempotency);
   const { disposition, reason, sequence } = answered;
   if (disposition === "refused") throw new KnownError("not_awaiting", reason);
   return { session_id: id, tool_use_id: params.tool_use_id, disposition, reason, event_sequence: sequence };

@@ -10,7 +10,7 @@ import { defaultModel, modelOfMessage } from "./model-of-message.ts";
 export const messageHandlers = {
   async postMessage({ params, body }, call) {
     const accepted = await acceptMessage(call, params, body);
-    call.shared.tracing.remember(accepted.run_id, call.request.headers["traceparent"]);
+    await call.shared.tracing.remember(accepted.run_id, call.request.headers["traceparent"]);
     return accepted;
   },
   async listMessages({ params, query: { format, limit, cursor } }, call) {

@@ -29,8 +29,10 @@ export const runHandlers = {
     return { data: rows.map((row, index) => ({ log_id: index + 1, agent_uuid, run_id, ...row })) };
   },
   async getRunCost({ params }, call) {
-    const { cost, cost_micros, unpriced_calls, models } = await runIn(call, params);
-    return { cost, cost_micros, unpriced_calls, models };
+    const run = await runIn(call, params);
+    const { cost, cost_micros, cost_picos, unpriced_calls, reserved_micros, models } = run;
+    const { estimated, simulated } = wire(run);
+    return { cost, cost_micros, cost_picos, unpriced_calls, estimated, reserved_micros, simulated, models };
   },
   async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
@@ -47,6 +49,8 @@ export const runHandlers = {
 function wire(run: Run) {
   return {
     ...run,
+    estimated: run.estimated_calls > 0,
+    simulated: run.simulated_calls > 0,
     status: run.outcome ?? ("running" as const),
     conversation_id: run.id,
     run_id: run.id,

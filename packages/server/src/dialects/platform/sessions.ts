@@ -30,7 +30,9 @@ export const sessionHandlers = {
     return listed(call, query, params.agent_id);
   },
   async getSession({ params }, call) {
-    return { checked: sessionText(await sessionIn(call, params)) };
+    const session = await sessionIn(call, params);
+    const unserved = await unservedOf(call, session);
+    return unserved === undefined ? { checked: sessionText(session) } : { ...wire(session), unserved };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
     const session = await sessionIn(call, params);
@@ -52,10 +54,11 @@ export const sessionHandlers = {
   async forkSession({ params, body: { message_id, title } }, call) {
     const { id } = await sessionIn(call, params);
     call.shared.meter.session(call.principal.keyId);
-    const fork = await call.sessions.fork(id, {
+    const at = {
       ...(message_id !== undefined && { messageId: message_id }),
       ...(title !== undefined && { title }),
-    });
+    };
+    const fork = await call.sessions.fork(id, at, call.idempotency);
     await call.shared.deps.claude?.inherit(id, fork.id, call.principal);
     return wire(fork);
   },
@@ -68,9 +71,16 @@ export const sessionHandlers = {
   },
   async importSession({ body }, call) {
     call.shared.meter.session(call.principal.keyId);
-    return wire(await call.sessions.import(body.events));
+    return wire(await call.sessions.import(body.events, call.idempotency));
   },
 } satisfies Partial<Handlers>;
+
+/** What no server has that could drive this session. */
+async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
+  return status === "awaiting"
+    ? undefined
+    : (await shared.unserved()).find(({ sessionId }) => sessionId === id)?.missing;
+}
 
 /** Asks for the end of a run. */
 export async function requestCancel(
@@ -79,10 +89,11 @@ export async function requestCancel(
   { run_id, reason }: { run_id?: string | undefined; reason?: string | undefined },
 ): Promise<{ run_id: string; event_sequence: number }> {
   const { id } = await sessionIn(call, params);
-  const run = await call.sessions.cancel(id, {
+  const which = {
     ...(run_id !== undefined && { runId: run_id }),
     ...(reason !== undefined && { reason }),
-  });
+  };
+  const run = await call.sessions.cancel(id, which, call.idempotency);
   return { run_id: run.id, event_sequence: run.sequence };
 }
 
@@ -111,7 +122,13 @@ function pageText(page: Page<Session>): string {
 
 /** A session as the API shows it: the platform API's status, and nothing of how it is stored. */
 function wire(session: Session): ApiSession {
-  return { ...session, status: platformStatus(session), activity: session.status };
+  return {
+    ...session,
+    status: platformStatus(session),
+    activity: session.status,
+    estimated: session.estimated_calls > 0,
+    simulated: session.simulated_calls > 0,
+  };
 }
 
 async function createFor(

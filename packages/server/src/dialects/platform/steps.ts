@@ -56,6 +56,9 @@ function begun({ data, sequence, created_at }: Of<"step.started">): ApiStep {
     error: null,
     usage: null,
     cost_micros: null,
+    estimated: false,
+    reserved_micros: 0,
+    simulated: false,
     calls: 0,
   };
 }
@@ -65,9 +68,18 @@ function end(steps: readonly ApiStep[], event: Event): void {
   const running = steps.filter(({ state }) => state === "running");
   switch (event.event_type) {
     case "step.generated": {
-      const { run_id, step, purpose, model, stop_reason, usage, cost, duration_ms, content } = event.data;
+      const { run_id, step, purpose, model, stop_reason, usage, cost, duration_ms, content, simulated } = event.data;
       const calls = content.filter(({ type }) => type === "tool_use" || type === "server_tool_use").length;
-      const ended = { state: "generated", model, stop_reason, usage, ...paid(cost), duration_ms, calls };
+      const ended = {
+        state: "generated",
+        model,
+        stop_reason,
+        usage,
+        ...paid(cost),
+        duration_ms,
+        calls,
+        simulated: simulated === true,
+      };
       const open = running.find((one) => one.run_id === run_id && one.step === step && one.purpose === purpose);
       if (open) Object.assign(open, ended);
       return;
@@ -80,13 +92,12 @@ function end(steps: readonly ApiStep[], event: Event): void {
       if (!open) return;
       const duration_ms = Date.parse(event.created_at) - Date.parse(open.started_at);
       if (event.event_type === "step.abandoned") {
-        const { usage, cost } = event.data;
-        Object.assign(open, { state: "abandoned", duration_ms, usage, ...paid(cost) });
+        Object.assign(open, { state: "abandoned", duration_ms, ...broken(event.data) });
         return;
       }
       const { error, lost } = event.data;
       Object.assign(open, { state: "failed", error: error.message, duration_ms });
-      if (lost) Object.assign(open, { usage: lost.usage, ...paid(lost.cost) });
+      if (lost) Object.assign(open, broken(lost));
       return;
     }
     case "session.completed":
@@ -97,6 +108,17 @@ function end(steps: readonly ApiStep[], event: Event): void {
     }
     default:
   }
+}
+
+/** What is known of a call without a whole answer. */
+function broken({ usage, cost, estimated, reserved_micros, simulated }: NonNullable<Of<"step.error">["data"]["lost"]>) {
+  return {
+    usage,
+    ...paid(cost),
+    estimated: estimated === true,
+    reserved_micros: reserved_micros ?? 0,
+    simulated: simulated === true,
+  };
 }
 
 function paid(cost: { readonly total_micros: number } | null): { readonly cost_micros: number | null } {

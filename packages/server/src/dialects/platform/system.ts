@@ -1,20 +1,36 @@
+import type { UsageKey } from "@skein/core";
+import type { UsageRow } from "@skein/protocol";
 import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { type RequestContext, type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
+import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
+import { busHealth, engineHealth, queueHealth, storeHealth } from "../../observe/health.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
+
+const RETRY_SOON = { headers: { "retry-after": "1" } };
 
 /** What the server says about itself. */
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
-    const dependencies = [await storeHealth(call), ...(await busHealth(call)), ...(await engineHealth(call))];
-    const status = dependencies.every((one) => one.status === "ok") ? ("ok" as const) : ("degraded" as const);
-    return { status, version, ...(call.principal.scopes.length > 0 && { dependencies }) };
+    const [store, ...others] = await Promise.all([
+      storeHealth(call),
+      busHealth(call),
+      engineHealth(call),
+      queueHealth(call),
+    ]);
+    const dependencies = [store, ...others.flat()];
+    const failing = dependencies.filter(({ status }) => status === "failed").map(({ name }) => name);
+    const cannotServe = store.status === "failed";
+    if (cannotServe) call.reply.code(503);
+    const status = cannotServe ? ("unhealthy" as const) : failing.length > 0 ? ("degraded" as const) : ("ok" as const);
+    return { status, version, failing, ...(call.principal.scopes.length > 0 && { dependencies }) };
   },
-  async ready(_, { shared }) {
-    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping.");
+  async ready(_, call) {
+    if (call.shared.stopping.aborted) throw new ApiError("closed", "The server is stopping.");
+    const store = await storeHealth(call);
+    if (store.status === "failed") throw new ApiError("store_unavailable", store.detail, RETRY_SOON);
     return { status: "ready" as const };
   },
   async home(_, { shared, request, reply }) {
@@ -39,57 +55,26 @@ export const systemHandlers = {
     const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
-  async usage({ query: { group_by, from, to, agent_id } }, { sessions }) {
+  async usage({ query: { group_by, from, to, agent_id, session_id } }, { sessions }) {
+    const [by = "day", secondKey] = group_by.split(",") as UsageKey[];
     const rows = await sessions.usage({
-      by: group_by,
+      by,
+      secondKey,
+      ...(session_id !== undefined && { sessionId: session_id }),
       ...(agent_id !== undefined && { agentId: agent_id }),
       ...(from !== undefined && { from: new Date(from).toISOString() }),
       ...(to !== undefined && { to: new Date(to).toISOString() }),
     });
-    return { data: rows.toSorted((a, b) => (a.key < b.key ? 1 : -1)) };
+    return { data: rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1)) };
   },
 } satisfies Partial<Handlers>;
+
+function orderOf({ key, second_key }: UsageRow): string {
+  return `${key} ${second_key ?? ""}`;
+}
 
 function html(payload: string): RawAnswer {
   return {
     raw: { type: "text/html; charset=utf-8", payload, headers: { "content-security-policy": PAGE_POLICY } },
-  };
-}
-
-/** How the bus between machines does, where there is one. */
-export async function busHealth({ shared: { deps } }: RequestContext) {
-  if (!deps.bus) return [];
-  const began = performance.now();
-  const status = await deps.bus.check().then(
-    () => "ok" as const,
-    () => "failed" as const,
-  );
-  return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
-}
-
-/** How the cluster does that drives the sessions, where there is one. */
-async function engineHealth({ shared: { deps } }: RequestContext) {
-  if (!deps.engineCheck) return [];
-  const began = performance.now();
-  const status = await deps.engineCheck().then(
-    () => "ok" as const,
-    () => "failed" as const,
-  );
-  return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
-}
-
-/** Whether the store answers, and how fast. */
-export async function storeHealth({ shared }: RequestContext) {
-  const { store, description } = shared.deps;
-  const began = performance.now();
-  const status = await store.records.get("$health", "probe", "none").then(
-    () => "ok" as const,
-    () => "failed" as const,
-  );
-  return {
-    name: "store",
-    status,
-    latency_ms: performance.now() - began,
-    detail: description.store.split(":")[0] ?? "",
   };
 }

@@ -4,9 +4,9 @@ import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
 /** Who is told about sessions and runs. */
 export const webhookHandlers = {
-  async createWebhook({ body }, { shared, principal }) {
+  async createWebhook({ body }, { shared, principal, idempotency }) {
     checkUrl(shared, body.url);
-    return shared.webhooks.create(principal.tenant, body);
+    return shared.webhooks.create(principal.tenant, body, idempotency?.newId);
   },
   async listWebhooks(_, { shared, principal }) {
     return { data: [...(await shared.webhooks.list(principal.tenant))] };

@@ -1,3 +1,5 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { StreamEvent } from "@skein/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scripted } from "../../world.ts";
@@ -5,6 +7,8 @@ import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, names, only, open } from "./world.ts";
 
 /** Sessions of the real Claude Code over `/api/v1`. One server for all; each test has sessions of its own. */
+
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 let server: ClaudeServer;
 beforeAll(async () => {
@@ -303,6 +307,20 @@ test("a deleted session is gone, its stream too", async () => {
   expect(only(frames, "error").data).toMatchObject({ code: "SESSION_NOT_FOUND" });
   expect((await server.call("GET", path)).status).toBe(404);
   await expect(all(server, `${path}/resume`, { prompt: "x" })).rejects.toMatchObject({ status: 404 });
+});
+
+test("nothing of a deleted session stays in Claude Code's folder, images included", async () => {
+  const canary = "delete-me-canary";
+  const image = { media_type: "image/png", data: PNG };
+  const id = sessionOf(await query({ prompt: scripted(canary, [{ text: "Seen." }]), images: [image] }));
+  const left = (): readonly string[] =>
+    readdirSync(join(server.data, "claude"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .filter((path) => path.includes(id) || readFileSync(path).includes(canary) || path.endsWith(".png"));
+  expect(left()).not.toEqual([]);
+  expect((await server.call("DELETE", `/api/v1/sessions/${id}`)).status).toBe(204);
+  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
 });
 
 test("the model's session over /v1 is the same session", async () => {

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sdkProblem } from "../../../../skein/src/serve/claude.ts";
+import { sdkProblem } from "../../../../skein/src/serve/sdk-problem.ts";
 import { serveSettings } from "../../../../skein/src/serve/settings.ts";
 import { readConfig } from "../../../../skein/src/config.ts";
 import { testServer } from "../../world.ts";
@@ -36,10 +36,20 @@ test("without a key of the model's API Claude Code talks to the simulator, like 
   expect(String(body["result"])).not.toBe("");
 });
 
-test("where the SDK is not installed, a sentence says what to do", () => {
+test("where the SDK or its program is not installed, a sentence says what to do", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-without-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  expect(sdkProblem(pathToFileURL(`${folder}/index.js`).href)).toMatch(/npm install @anthropic-ai\/claude-agent-sdk/);
+  const from = pathToFileURL(`${folder}/index.js`).href;
+  const install = (name: string): void => {
+    mkdirSync(join(folder, "node_modules", name), { recursive: true });
+    writeFileSync(join(folder, "node_modules", name, "package.json"), "{}");
+  };
+  expect(sdkProblem({ from })).toMatch(/npm install @anthropic-ai\/claude-agent-sdk$/);
+  install("@anthropic-ai/claude-agent-sdk");
+  expect(sdkProblem({ from })).toMatch(/program for \S+ is not installed: npm install \S+ --include=optional$/);
+  expect(sdkProblem({ from, executable: "/usr/bin/claude" })).toBeUndefined();
+  install(`@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`);
+  expect(sdkProblem({ from })).toBeUndefined();
   expect(sdkProblem()).toBeUndefined();
 });
 

@@ -1,7 +1,8 @@
 /** Agents that come back, and tools that agents can name. */
 import { defineTool } from "skein";
 import { expect, test } from "vitest";
-import { session, testServer } from "../../world.ts";
+import { z } from "zod";
+import { folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
 test("an archived agent is brought back and takes sessions again", async () => {
   const { call } = await testServer();
@@ -39,4 +40,34 @@ test("tools that agents can name are listed by name", async () => {
   expect(made.status).toBe(201);
   const without = await testServer();
   expect((await without.call("GET", "/v1/tools")).body).toEqual({ data: [] });
+});
+
+test("a session that no server can drive says what is missing: in its log, on the session and in /health, until a server has it", async () => {
+  const store = `sqlite:${folder()}/skein.db`;
+  const rare = defineTool({ name: "rare", description: "Rare.", input: z.looseObject({}), run: () => "found" });
+  const first = await testServer({ store, config: { tools: [rare] } });
+  const { path } = await session(first.call, { name: "Finder", tools: ["rare"] });
+  await first.close();
+
+  const without = await testServer({ store });
+  await say(without.call, path, scripted("Find it.", [{ tools: [{ name: "rare" }] }, { text: "Found." }]));
+  const missing = /^No server has the tool "rare" of the agent "Finder"\./;
+  await expect
+    .poll(async () => (await without.call("GET", path)).body["unserved"], { timeout: 10_000 })
+    .toMatch(missing);
+  const health = (await without.call("GET", "/health")).body;
+  expect(health).toMatchObject({ status: "degraded", failing: ["sessions"] });
+  expect(health["dependencies"]).toContainEqual(
+    expect.objectContaining({ name: "sessions", detail: expect.stringMatching(/No server has the tool "rare"/) }),
+  );
+  // Long enough for several tries: it is said once.
+  await new Promise((resolve) => setTimeout(resolve, 2500));
+  const said = (await without.call("GET", `${path}/events`)).body.data.filter(
+    ({ event_type }) => event_type === "runtime.noticed",
+  );
+  expect(said).toMatchObject([{ data: { subtype: "unserved", notice: { text: expect.stringMatching(missing) } } }]);
+  await without.close();
+
+  const second = await testServer({ store, config: { tools: [rare] } });
+  expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
 });

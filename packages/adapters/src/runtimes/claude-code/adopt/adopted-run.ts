@@ -25,6 +25,7 @@ import {
   NO_USAGE,
   type UsageTotals,
   addUsage,
+  exactCost,
   isToolUse,
 } from "@skein/protocol";
 import type { Answer } from "./model-answers.ts";
@@ -72,7 +73,7 @@ export function beginRun(
   const startedAt = new Date(prompt.time).toISOString();
   let step = 0;
   let usage: UsageTotals = NO_USAGE;
-  let costMicros = 0;
+  let cost = 0n;
   let unpricedCalls = 0;
   let last: Answer | null = null;
   let failure: Failure | null = null;
@@ -139,7 +140,7 @@ export function beginRun(
 
   function count(counted: Pick<Answer, "usage" | "cost">): void {
     usage = addUsage(usage, counted.usage);
-    costMicros += counted.cost?.total_micros ?? 0;
+    cost += counted.cost ? exactCost(counted.cost).total : 0n;
     unpricedCalls += counted.cost ? 0 : 1;
   }
 
@@ -195,7 +196,7 @@ export function beginRun(
       const isWhole = isAnswered();
       closeCalls();
       passed(time);
-      const totals = { ...place(), usage, costMicros, unpricedCalls, filesGenerated: 0, startedAt };
+      const totals = { ...place(), usage, costPicos: String(cost), unpricedCalls, filesGenerated: 0, startedAt };
       const error = failure ?? (isWhole ? null : INTERRUPTED);
       if (error) write(runFailed(totals, { ...endOf(error), now }));
       else {

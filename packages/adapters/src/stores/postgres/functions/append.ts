@@ -43,7 +43,8 @@ end $$;
 -- key_reused | not_found | lease_lost | already_exists.
 --
 -- p_begins: the first event is session.created; p_owner then gets the lease. p_tenant is null when the caller did not name one. p_entered and p_started
--- say how many messages and runs are numbered here; p_add is what the counters of the head grow by; p_row_… are the rows of
+-- say how many messages and runs are numbered here; p_add is what the counters of the head grow by, then what is reserved and
+-- until when; p_row_… are the rows of
 -- messages.
 --
 -- Its plans are made once per connection, perhaps while the tables are empty: they must be right for full ones.
@@ -130,7 +131,12 @@ begin
         input_tokens = h.input_tokens + coalesce(p_add[4], 0),
         output_tokens = h.output_tokens + coalesce(p_add[5], 0),
         cache_creation_input_tokens = h.cache_creation_input_tokens + coalesce(p_add[6], 0),
-        cache_read_input_tokens = h.cache_read_input_tokens + coalesce(p_add[7], 0)
+        cache_read_input_tokens = h.cache_read_input_tokens + coalesce(p_add[7], 0),
+        cost_rest = h.cost_rest + coalesce(p_add[8], 0),
+        estimated_calls = h.estimated_calls + coalesce(p_add[9], 0),
+        simulated_calls = h.simulated_calls + coalesce(p_add[10], 0),
+        reserved_micros = coalesce(p_add[11], h.reserved_micros),
+        reserved_until = case p_add[12] when 0 then null else coalesce(skein.instant(p_add[12]), h.reserved_until) end
       where h.session_id = p_session
         and (p_expect is null or h.last_sequence = p_expect)
         and (p_fence is null or (h.fence = p_fence and h.owner is not null))
@@ -142,14 +148,16 @@ begin
         session_id, tenant, last_sequence, fact_version, message_count, run_count, updated_at, due_at, fence, owner,
         leased_until, current_step,
         container_id, last_known_input_tokens, last_known_output_tokens, total_turns, cost_micros, unpriced_calls,
-        input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens)
+        input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost_rest, estimated_calls,
+        simulated_calls, reserved_micros, reserved_until)
       values (
         p_session, p_changes->'session'->>'tenant', v_count, p_version, p_entered, p_started, least(v_limit, v_updated),
         v_due, case when p_owner is null then 0 else 1 end, p_owner,
         case when p_owner is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
         coalesce(p_step, 0), p_container, coalesce(p_known_input, 0), coalesce(p_known_output, 0),
         coalesce(p_add[1], 0), coalesce(p_add[2], 0), coalesce(p_add[3], 0), coalesce(p_add[4], 0),
-        coalesce(p_add[5], 0), coalesce(p_add[6], 0), coalesce(p_add[7], 0))
+        coalesce(p_add[5], 0), coalesce(p_add[6], 0), coalesce(p_add[7], 0), coalesce(p_add[8], 0),
+        coalesce(p_add[9], 0), coalesce(p_add[10], 0), coalesce(p_add[11], 0), skein.instant(nullif(p_add[12], 0)))
       on conflict do nothing;
       exit when found;
     end if;

@@ -89,25 +89,37 @@ begin
       output_tokens = r.output_tokens + (v_add->>3)::bigint,
       cache_creation_input_tokens = r.cache_creation_input_tokens + (v_add->>4)::bigint,
       cache_read_input_tokens = r.cache_read_input_tokens + (v_add->>5)::bigint,
-      input_micros = r.input_micros + (v_add->>6)::bigint,
-      output_micros = r.output_micros + (v_add->>7)::bigint,
-      cache_write_micros = r.cache_write_micros + (v_add->>8)::bigint,
-      cache_read_micros = r.cache_read_micros + (v_add->>9)::bigint
+      cost_rest = r.cost_rest + (v_add->>6)::bigint,
+      estimated_calls = r.estimated_calls + (v_add->>7)::integer,
+      simulated_calls = r.simulated_calls + (v_add->>8)::integer,
+      input_micros = r.input_micros + (v_add->>9)::bigint,
+      output_micros = r.output_micros + (v_add->>10)::bigint,
+      cache_write_micros = r.cache_write_micros + (v_add->>11)::bigint,
+      cache_read_micros = r.cache_read_micros + (v_add->>12)::bigint,
+      input_rest = r.input_rest + (v_add->>13)::bigint,
+      output_rest = r.output_rest + (v_add->>14)::bigint,
+      cache_write_rest = r.cache_write_rest + (v_add->>15)::bigint,
+      cache_read_rest = r.cache_read_rest + (v_add->>16)::bigint,
+      reserved_micros = coalesce((v_row->>'reserved_micros')::bigint, r.reserved_micros)
     where r.id = (v_part->i->>'id')::uuid and r.session_id = p_session;
     for j in 0 .. jsonb_array_length(v_part->i->'models') - 1 loop
       v_row := v_part->i->'models'->j;
       insert into skein.run_models as m (
         session_id, run_id, model, cost_micros, unpriced_calls, input_tokens, output_tokens,
-        cache_creation_input_tokens, cache_read_input_tokens)
+        cache_creation_input_tokens, cache_read_input_tokens, cost_rest, estimated_calls, simulated_calls)
       values (p_session, (v_part->i->>'id')::uuid, v_row->>0, (v_row->>1)::bigint, (v_row->>2)::integer,
-        (v_row->>3)::bigint, (v_row->>4)::bigint, (v_row->>5)::bigint, (v_row->>6)::bigint)
+        (v_row->>3)::bigint, (v_row->>4)::bigint, (v_row->>5)::bigint, (v_row->>6)::bigint, (v_row->>7)::bigint,
+        (v_row->>8)::integer, (v_row->>9)::integer)
       on conflict (session_id, run_id, model) do update set
         cost_micros = m.cost_micros + excluded.cost_micros,
         unpriced_calls = m.unpriced_calls + excluded.unpriced_calls,
         input_tokens = m.input_tokens + excluded.input_tokens,
         output_tokens = m.output_tokens + excluded.output_tokens,
         cache_creation_input_tokens = m.cache_creation_input_tokens + excluded.cache_creation_input_tokens,
-        cache_read_input_tokens = m.cache_read_input_tokens + excluded.cache_read_input_tokens;
+        cache_read_input_tokens = m.cache_read_input_tokens + excluded.cache_read_input_tokens,
+        cost_rest = m.cost_rest + excluded.cost_rest,
+        estimated_calls = m.estimated_calls + excluded.estimated_calls,
+        simulated_calls = m.simulated_calls + excluded.simulated_calls;
     end loop;
   end loop;
 

@@ -2,6 +2,7 @@ import { tables } from "./0001-tables.ts";
 import { sessionLists } from "./0004-session-lists.ts";
 import { runModels } from "./0005-run-models.ts";
 import { lastUsed } from "./0006-last-used.ts";
+import { exactCost } from "./0007-exact-cost.ts";
 
 export interface Migration {
   readonly number: number;
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 4, name: "session lists", sql: sessionLists },
   { number: 5, name: "run models", sql: runModels },
   { number: 6, name: "last used", sql: lastUsed },
+  { number: 7, name: "exact cost", sql: exactCost },
 ];

@@ -109,9 +109,13 @@ select
     from skein.files f where f.run_id = r.id and f.session_id = r.session_id) as generated_files,
   -- Empty where a call had no price: never a figure that is too low.
   case when r.unpriced_calls > 0 or r.model = '' then '{}'::jsonb else jsonb_build_object(
-    'input_cost', skein.dollars(r.input_micros), 'output_cost', skein.dollars(r.output_micros),
-    'cache_write_cost', skein.dollars(r.cache_write_micros), 'cache_read_cost', skein.dollars(r.cache_read_micros),
-    'total_cost', skein.dollars(r.cost_micros),
+    'input_cost', skein.dollars(r.input_micros, r.input_rest), 'output_cost', skein.dollars(r.output_micros, r.output_rest),
+    'cache_write_cost', skein.dollars(r.cache_write_micros, r.cache_write_rest),
+    'cache_read_cost', skein.dollars(r.cache_read_micros, r.cache_read_rest),
+    'server_tool_cost', skein.dollars(
+      r.cost_micros - r.input_micros - r.output_micros - r.cache_write_micros - r.cache_read_micros,
+      r.cost_rest - r.input_rest - r.output_rest - r.cache_write_rest - r.cache_read_rest),
+    'total_cost', skein.dollars(r.cost_micros, r.cost_rest),
     'total_input_tokens', r.input_tokens + r.cache_creation_input_tokens + r.cache_read_input_tokens,
     'total_output_tokens', r.output_tokens, 'total_cache_creation_tokens', r.cache_creation_input_tokens,
     'total_cache_read_tokens', r.cache_read_input_tokens, 'model_id', r.model,

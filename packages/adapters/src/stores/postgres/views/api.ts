@@ -19,7 +19,7 @@ select
   s.model::varchar(100) as model,
   s.working_directory::varchar(500) as working_directory,
   h.total_turns::integer as total_turns,
-  (h.cost_micros / 1000000.0)::numeric(10, 6) as total_cost_usd,
+  skein.dollars(h.cost_micros, h.cost_rest)::numeric(10, 6) as total_cost_usd,
   s.parent_session_id,
   skein.shown(s.metadata) as metadata
 from skein.sessions s join skein.heads h on h.session_id = s.id;

@@ -86,8 +86,9 @@ language sql stable parallel safe as $$
   where e.run_id = p_run and e.session_id = p_session and e.event_type = 'message.created'
 $$;
 
-create or replace function skein.dollars(p_micros bigint) returns numeric language sql immutable parallel safe
-return trim_scale(p_micros / 1000000.0);
+-- An amount in dollars, from its micro-dollars and the pico-dollars that are left over.
+create or replace function skein.dollars(p_micros bigint, p_rest bigint) returns numeric language sql immutable parallel safe
+return trim_scale((p_micros + p_rest / 1000000.0) / 1000000.0);
 
 -- file_registry of the agent tables: each file once, with the run that made it and the one that last wrote it.
 create or replace function skein.file_registry(p_session uuid) returns jsonb language sql stable parallel safe as $$

@@ -79,7 +79,7 @@ create or replace function skein.result_message(p_session uuid, p_type text, d j
       'subtype', coalesce(d->'result'->>'subtype', case when is_failed then d->>'stop_reason' else 'success' end),
       'session_id', p_session, 'is_error', is_failed, 'duration_ms', d->'duration_ms',
       'num_turns', coalesce(d->'result'->'num_turns', d->'step'),
-      'total_cost_usd', case when d->>'unpriced_calls' = '0' then skein.dollars((d->>'cost_micros')::bigint) end,
+      'total_cost_usd', case when d->>'unpriced_calls' = '0' then skein.dollars((d->>'cost_micros')::bigint, 0) end,
       'usage', d->'usage',
       'result', case when not is_failed then d->'final_response'
         when jsonb_typeof(d->'result'->'result') = 'string' then d->'result'->'result' end,

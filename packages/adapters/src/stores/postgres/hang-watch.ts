@@ -1,0 +1,105 @@
+import { KnownError } from "@skein/protocol";
+
+/**
+ * Gives up on a PostgreSQL that accepts questions and answers none: stopped, swapped out, or behind a network that
+ * swallows everything.
+ *
+ * A question on whose connection nothing moves for 4 s makes the watch ask once on a new connection. If that is silent
+ * too, the database hangs: everything that waits is refused, and so is everything new, until the database answers again.
+ * A statement that is merely slow is refused after 5 s of silence, a patient one by the database itself.
+ */
+export interface HangWatch {
+  /** The answer, or `store_unavailable`. `moved` is a number that changes as long as bytes move. */
+  limited<Result>(work: Promise<Result>, options?: { moved?: () => number; patient?: boolean }): Promise<Result>;
+  /** Throws while the database is known to hang. */
+  refuseIfHung(): void;
+  close(): void;
+}
+
+export interface HangWatchDeps {
+  /** Asks the database on a new connection. Rejects if there is no answer within a second. */
+  readonly probe: () => Promise<void>;
+  readonly now?: () => number;
+}
+
+const PROBE_AFTER_MS = 4000;
+const SILENT_MS = 5000;
+const LOOK_MS = 250;
+const PROBE_AGAIN_MS = 250;
+
+interface Waiting {
+  /** When something last moved. */
+  at: number;
+  seen: number;
+  readonly moved: () => number;
+  readonly patient: boolean;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createHangWatch({ probe, now = () => performance.now() }: HangWatchDeps): HangWatch {
+  const waiting = new Set<Waiting>();
+  let looking: NodeJS.Timeout | undefined;
+  let probing = false;
+  let hung = false;
+  const over = new AbortController();
+
+  function look(): void {
+    const at = now();
+    let mayHang = false;
+    for (const one of waiting) {
+      const seen = one.moved();
+      if (seen !== one.seen) Object.assign(one, { at, seen });
+      const silent = at - one.at;
+      if (silent >= PROBE_AFTER_MS) mayHang = true;
+      if (silent >= SILENT_MS && !one.patient) one.reject(noAnswer());
+    }
+    if (mayHang) void ask();
+    if (waiting.size > 0) return;
+    clearInterval(looking);
+    looking = undefined;
+  }
+
+  /** Asks until the database answers. Only the first silence refuses what waits: from then on nothing new waits. */
+  async function ask(): Promise<void> {
+    if (probing) return;
+    probing = true;
+    while (!over.signal.aborted) {
+      const answers = await probe().then(
+        () => true,
+        () => false,
+      );
+      if (answers) break;
+      hung = true;
+      for (const one of waiting) one.reject(noAnswer());
+      await new Promise((resolve) => setTimeout(resolve, PROBE_AGAIN_MS).unref());
+    }
+    hung = false;
+    probing = false;
+  }
+
+  return {
+    async limited(work, { moved = () => 0, patient = false } = {}) {
+      const { promise: given, reject } = Promise.withResolvers<never>();
+      const one: Waiting = { at: now(), seen: moved(), moved, patient, reject };
+      waiting.add(one);
+      looking ??= setInterval(look, LOOK_MS).unref();
+      try {
+        // What is refused has ended for its caller, however its work ends.
+        return await Promise.race([work, given]);
+      } finally {
+        waiting.delete(one);
+      }
+    },
+    refuseIfHung() {
+      if (hung) throw noAnswer();
+    },
+    close() {
+      over.abort();
+      clearInterval(looking);
+    },
+  };
+}
+
+function noAnswer(): KnownError {
+  return new KnownError("store_unavailable", "PostgreSQL does not answer.");
+}

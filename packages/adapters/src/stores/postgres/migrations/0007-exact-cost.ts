@@ -1,0 +1,21 @@
+/** Exact costs, and what calls that broke off may have cost beyond what is known. */
+export const exactCost = /* sql */ `
+-- The exact cost is micros * 1000000 + rest, in pico-dollars: two sums of integers that are never carried over.
+alter table skein.heads add column cost_rest bigint not null default 0;
+alter table skein.heads add column estimated_calls integer not null default 0;
+alter table skein.heads add column simulated_calls integer not null default 0;
+-- Counts against budgets until then.
+alter table skein.heads add column reserved_micros bigint not null default 0;
+alter table skein.heads add column reserved_until timestamptz;
+alter table skein.runs add column cost_rest bigint not null default 0;
+alter table skein.runs add column estimated_calls integer not null default 0;
+alter table skein.runs add column simulated_calls integer not null default 0;
+alter table skein.runs add column input_rest bigint not null default 0;
+alter table skein.runs add column output_rest bigint not null default 0;
+alter table skein.runs add column cache_write_rest bigint not null default 0;
+alter table skein.runs add column cache_read_rest bigint not null default 0;
+alter table skein.runs add column reserved_micros bigint not null default 0;
+alter table skein.run_models add column cost_rest bigint not null default 0;
+alter table skein.run_models add column estimated_calls integer not null default 0;
+alter table skein.run_models add column simulated_calls integer not null default 0;
+`;

@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { abandonedSessions, removeSessionFiles } from "../../src/runtimes/claude-code/child-folders.ts";
+
+const GONE = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
+const KEPT = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";
+
+/** Everything that Claude Code names after a session. */
+const filesOf = (id: string): readonly string[] => [
+  `projects/-work/${id}.jsonl`,
+  `projects/-work/${id}/subagents/agent-1.jsonl`,
+  `projects/-work/${id}/tool-results/1.txt`,
+  `file-history/${id}/0123456789abcdef@v1`,
+  `image-cache/${id}/1.png`,
+  `tasks/${id}/1.json`,
+  `todos/${id}-agent-${id}.json`,
+  `session-env/${id}/hook.sh`,
+  `debug/${id}.txt`,
+  `telemetry/failed.${id}.json`,
+  `tmp/claude-0/-work/${id}/tasks/1.output`,
+  `security_warnings_state_${id}.json`,
+];
+
+function configFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "skein-claude-folder-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const file of [...filesOf(GONE), ...filesOf(KEPT), "settings.json"]) {
+    mkdirSync(join(folder, dirname(file)), { recursive: true });
+    writeFileSync(join(folder, file), "x");
+  }
+  return folder;
+}
+
+test("every file of a session goes, those of others stay, and a link is not followed", () => {
+  const folder = configFolder();
+  const outside = configFolder();
+  symlinkSync(outside, join(folder, "plugins"));
+  removeSessionFiles(folder, GONE);
+  for (const file of filesOf(GONE)) expect([file, existsSync(join(folder, file))]).toEqual([file, false]);
+  for (const file of [...filesOf(KEPT), "settings.json"])
+    expect([file, existsSync(join(folder, file))]).toEqual([file, true]);
+  for (const file of filesOf(GONE)) expect([file, existsSync(join(outside, file))]).toEqual([file, true]);
+});
+
+test("sessions whose files nobody changed for an hour are found", () => {
+  const folder = configFolder();
+  expect(abandonedSessions(folder, Date.now())).toEqual([]);
+  utimesSync(join(folder, "image-cache", GONE), 0, 0);
+  expect(abandonedSessions(folder, Date.now())).toEqual([GONE]);
+});

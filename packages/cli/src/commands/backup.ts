@@ -1,0 +1,60 @@
+import type { Moved } from "@skein/core";
+import { type BackedUp, backup as backupStore, isStore, placeOf, restore as restoreStore } from "skein/stores";
+import { counted } from "../terminal/counts.ts";
+import { defineCommand } from "../terminal/command.ts";
+import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { storeUrlFor } from "../terminal/session-command.ts";
+import { JSON_OPTION, STORE_OPTION } from "../terminal/shared-options.ts";
+
+/** `skein backup`. */
+export const backup = defineCommand({
+  name: "backup",
+  words: "FOLDER",
+  summary: "A backup of a store in a new folder, also while a server works on it.",
+  options: { ...STORE_OPTION, json: JSON_OPTION },
+  examples: ["skein backup ./backup", "skein backup /mnt/skein-1116 --store postgres://localhost/skein"],
+  notes:
+    "The backup has sessions, agents, keys, webhooks, memories, and generated files that are kept beside the sessions. The store is not changed. `skein restore` brings it back, into any kind of store.",
+  async run(call) {
+    const { words, values, screen } = call;
+    const url = storeUrlFor(call);
+    refuseMemory(url);
+    if (!(await isStore(url))) throw new MissingError(`There is no store at ${placeOf(url).place}.`);
+    let so: Moved | undefined;
+    const done = screen.progress(() => (so ? `Copied ${so.sessions} sessions` : "Copying the store"));
+    const made = await backupStore(url, words[0] ?? "", (now) => (so = now)).finally(done);
+    if (values.json) screen.json(made);
+    else screen.out(`${made.folder} has ${counted(made.sessions, "session")}.\n`);
+    return EXIT.completed;
+  },
+});
+
+/** `skein restore`. */
+export const restore = defineCommand({
+  name: "restore",
+  words: "FOLDER",
+  summary: "Bring a backup back, into a store that is not there yet or is empty.",
+  options: { ...STORE_OPTION, json: JSON_OPTION },
+  examples: [
+    "skein restore ./backup --store sqlite:./skein.db",
+    "skein restore ./backup --store postgres://localhost/new",
+  ],
+  notes:
+    "Runs that were under way go on as soon as a server works on the store. Never let a restored store go on beside its original: each would do what the other does too.",
+  async run(call) {
+    const { words, values, screen } = call;
+    const url = storeUrlFor(call);
+    refuseMemory(url);
+    let so: Moved | undefined;
+    const done = screen.progress(() => (so ? `Brought ${so.sessions} sessions` : "Bringing the backup back"));
+    const brought: BackedUp = await restoreStore(words[0] ?? "", url, (now) => (so = now)).finally(done);
+    if (values.json) screen.json(brought);
+    else screen.out(`The store has ${counted(brought.sessions, "session")}.\n`);
+    return EXIT.completed;
+  },
+});
+
+function refuseMemory(url: string): void {
+  if (placeOf(url).scheme === "memory")
+    throw new UsageError("What is in memory: can neither be copied nor brought back.");
+}

@@ -1,0 +1,82 @@
+import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol";
+
+/** What has arrived of an answer that is on its way. */
+export interface Arrived {
+  /** Which call it belongs to. */
+  readonly callKey: string;
+  /** The message that it would become, and has been streamed as. */
+  readonly messageId: string;
+  /** The model that the stream names; null until it has begun. */
+  readonly model: string | null;
+  /** The counts that the stream has told so far, output as measured if that is more. */
+  readonly usage: Usage;
+  /** The stream told its last counts: nothing of them is measured. */
+  readonly isCounted: boolean;
+  /** The texts of the answer, without those that are empty. */
+  readonly content: readonly ContentBlock[];
+}
+
+/** Follows the stream of one call. */
+export interface ArrivingAnswer {
+  add(event: ModelStreamEvent): void;
+  soFar(): Arrived;
+}
+
+const BYTES_PER_TOKEN = 4;
+
+/** Keeps of a stream what is needed if it breaks off: its counts, its size and its text. */
+export function createArrivingAnswer(callKey: string, messageId: string): ArrivingAnswer {
+  const texts = new Map<number, string[]>();
+  const encoder = new TextEncoder();
+  let model: string | null = null;
+  let told: Usage = { input_tokens: 0, output_tokens: 0 };
+  let isCounted = false;
+  let bytes = 0;
+
+  function addDelta(index: number, delta: Readonly<Record<string, unknown>>): void {
+    const piece = delta["text"] ?? delta["thinking"] ?? delta["partial_json"];
+    if (typeof piece !== "string") return;
+    bytes += encoder.encode(piece).length;
+    if (delta["type"] !== "text_delta") return;
+    const before = texts.get(index);
+    if (before) before.push(piece);
+    else texts.set(index, [piece]);
+  }
+
+  return {
+    add(event) {
+      switch (event.type) {
+        case "message_start": {
+          const message = event["message"] as { readonly model?: string; readonly usage?: unknown } | undefined;
+          model = message?.model ?? null;
+          told = counts(told, message?.usage);
+          return;
+        }
+        case "content_block_delta":
+          addDelta(event["index"] as number, (event["delta"] ?? {}) as Readonly<Record<string, unknown>>);
+          return;
+        case "message_delta":
+          told = counts(told, event["usage"]);
+          isCounted = (event["delta"] as { readonly stop_reason?: unknown } | undefined)?.stop_reason != null;
+          return;
+        default:
+      }
+    },
+    soFar() {
+      // Rounded down: usage may be less than what is billed, and never more.
+      const measured = Math.floor(bytes / BYTES_PER_TOKEN);
+      const output_tokens = isCounted ? told.output_tokens : Math.max(told.output_tokens, measured);
+      const content = [...texts.values()]
+        .map((pieces) => ({ type: "text", text: pieces.join("") }))
+        .filter(({ text }) => text.trim() !== "");
+      return { callKey, messageId, model, usage: { ...told, output_tokens }, isCounted, content };
+    },
+  };
+}
+
+/** Counts of a stream are an edge: what is no count leaves those of before. */
+function counts(before: Usage, said: unknown): Usage {
+  const entries = Object.entries(said ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  const parsed = Usage.safeParse({ ...before, ...Object.fromEntries(entries) });
+  return parsed.success ? parsed.data : before;
+}

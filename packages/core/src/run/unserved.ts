@@ -1,0 +1,67 @@
+import type { Ids, NewEvent } from "@skein/protocol";
+import { z } from "zod";
+import type { SessionState } from "../log/state.ts";
+import type { Records } from "../ports/records.ts";
+import type { Lease, Store } from "../ports/store.ts";
+import { sessionUnserved } from "./facts/index.ts";
+
+/** How long a session is left alone by a process that cannot drive it. */
+const ELSEWHERE_MS = 1000;
+/** How often it is said again that nobody could drive a session. */
+const AGAIN_MS = 5000;
+/** After that long without a word, a session counts as driven, or as gone. */
+const FRESH_MS = 15_000;
+const PLACE = { tenant: "$unserved", kind: "session" } as const;
+
+const Entry = z.object({ tenant: z.string(), missing: z.string(), at: z.number() });
+
+/** A session that a worker took and could not drive, and what that worker lacks. */
+export interface Unserved {
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly missing: string;
+}
+
+interface LeaveDeps {
+  readonly store: Store;
+  readonly ids: Ids;
+  readonly now: () => number;
+}
+
+/**
+ * Leaves a session to a process that has what this one lacks, and says so: once in its log, and again and again beside it,
+ * where `/health` and `skein doctor` look.
+ */
+export async function leaveUnserved(
+  { store, ids, now }: LeaveDeps,
+  { lease, state, missing }: { readonly lease: Lease; readonly state: SessionState; readonly missing: string },
+): Promise<void> {
+  const release = { dueAt: now() + ELSEWHERE_MS };
+  const found = await store.records.get(PLACE.tenant, PLACE.kind, lease.sessionId);
+  const known = found && Entry.parse(found.value);
+  const runId = state.run?.runId ?? state.queue[0]?.run_id;
+  const isNews = known?.missing !== missing && runId !== undefined;
+  if (isNews || known === undefined || now() - known.at > AGAIN_MS) {
+    const value = { tenant: state.tenant, missing, at: now() };
+    await store.records.put([{ ...PLACE, id: lease.sessionId, value }]);
+  }
+  if (!isNews) return store.release(lease, { seen: state.sequence, ...release });
+  const event = { id: ids(), ...sessionUnserved({ runId, messageId: ids(), missing }) } as NewEvent;
+  await store.append(lease.sessionId, [event], { lease, expect: state.sequence, release });
+}
+
+/** The sessions that nobody could drive lately, at most 200. */
+export async function unservedSessions(records: Records, now: number): Promise<readonly Unserved[]> {
+  const { items } = await records.list({ ...PLACE, limit: 200 });
+  return items.flatMap(({ id, value }) => {
+    const { tenant, missing, at } = Entry.parse(value);
+    return Math.abs(now - at) < FRESH_MS ? [{ sessionId: id, tenant, missing }] : [];
+  });
+}
+
+/** Removes what was said about sessions that are driven again, or gone. */
+export async function forgetServed(records: Records, now: number): Promise<void> {
+  const { items } = await records.list({ ...PLACE, limit: 200 });
+  for (const { id, value } of items)
+    if (Math.abs(now - Entry.parse(value).at) > 24 * 3600 * 1000) await records.delete(PLACE.tenant, PLACE.kind, id);
+}

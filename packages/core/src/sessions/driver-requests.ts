@@ -1,0 +1,109 @@
+import {
+  type Checkpoint,
+  type Event,
+  type Fact,
+  type Ids,
+  KnownError,
+  Line,
+  type NewEvent,
+  type Session,
+  isKnownError,
+} from "@skein/protocol";
+import type { SessionState } from "../log/state.ts";
+import type { AppendOptions, Store } from "../ports/store.ts";
+import { derivedId } from "./derived-id.ts";
+import { parseInput } from "./parse-input.ts";
+import { cancelRequested, controlRequested, rewindRequested } from "./session-facts.ts";
+
+/** Something that the driver will do: its name, and after which event to look for it. */
+interface Asked {
+  readonly id: string;
+  readonly sequence: number;
+}
+
+export type Key = NonNullable<AppendOptions["key"]>;
+
+/** What callers ask the driver of a session for, besides an answer. With a key the same request is one event, however often it is sent. */
+export interface DriverRequests {
+  /** Asks for the end of a run: the named one, else the one that is under way or comes next. */
+  cancel(sessionId: string, options?: { runId?: string; reason?: string }, key?: Key): Promise<Asked>;
+  /** From here on the session works with another model or another permission mode, a run that is under way included. */
+  control(sessionId: string, change: { permissionMode?: string; model?: string }, key?: Key): Promise<Event>;
+  /** Asks for the files to be brought back; `rewind.completed` with the same id says what came of it. */
+  rewind(sessionId: string, checkpoint: Checkpoint, options?: { dryRun?: boolean }, key?: Key): Promise<Asked>;
+}
+
+export interface DriverRequestsDeps {
+  readonly store: Store;
+  readonly tenant: string;
+  readonly now: () => number;
+  readonly ids: Ids;
+  readonly get: (sessionId: string) => Promise<Session>;
+  readonly state: (sessionId: string) => Promise<SessionState>;
+}
+
+export function createDriverRequests({ store, tenant, now, ids, get, state }: DriverRequestsDeps): DriverRequests {
+  async function append(sessionId: string, fact: Fact, key: Key | undefined): Promise<Event> {
+    // An id that is made from the key: the store has the event of the same request already.
+    const event = { ...fact, id: key ? requestId(key) : ids() } as NewEvent;
+    const { events } = await store.append(sessionId, [event], { tenant, dueAt: now() });
+    return events[0] as Event;
+  }
+
+  async function target(sessionId: string, runId: string | undefined): Promise<string> {
+    const running = (await get(sessionId)).run_id;
+    const isUnderWay = running !== null && (runId === undefined || runId === running);
+    return isUnderWay ? running : waitingRun(await state(sessionId), runId);
+  }
+
+  /** The cancel of this key, in case the process died that asked for it, and the run has ended meanwhile. */
+  async function cancelledBefore(sessionId: string, key: Key): Promise<Asked | undefined> {
+    const found = (await store.read(sessionId, { tenant })).find(({ id }) => id === requestId(key));
+    return found && askedBy(found);
+  }
+
+  return {
+    async cancel(sessionId, { runId, reason } = {}, key) {
+      try {
+        const run = await target(sessionId, runId);
+        return askedBy(await append(sessionId, cancelRequested(run, reason ?? null), key));
+      } catch (error) {
+        const before = key && isKnownError(error, "not_running") ? await cancelledBefore(sessionId, key) : undefined;
+        if (before) return before;
+        throw error;
+      }
+    },
+    control(sessionId, { permissionMode, model }, key) {
+      const data = {
+        permission_mode: permissionMode ?? null,
+        model: parseInput(Line.max(100).nullable(), model ?? null),
+      };
+      return append(sessionId, controlRequested(data), key);
+    },
+    async rewind(sessionId, { id: checkpoint_id, user_message_uuid }, { dryRun = false } = {}, key) {
+      const id = key ? derivedId("rewind", key.id) : ids();
+      const data = { rewind_id: id, checkpoint_id, user_message_uuid, dry_run: dryRun };
+      const { sequence } = await append(sessionId, rewindRequested(data), key);
+      return { id, sequence };
+    },
+  };
+}
+
+function requestId(key: Key): string {
+  return derivedId("request", key.id);
+}
+
+function askedBy(event: Event): Asked {
+  return { id: event.event_type === "cancel.requested" ? event.data.run_id : event.id, sequence: event.sequence };
+}
+
+/** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
+function waitingRun({ sessionId, run, queue }: SessionState, runId: string | undefined): string {
+  const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
+  const target = runId ?? known[0];
+  if (target === undefined)
+    throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
+  if (!known.includes(target))
+    throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
+  return target;
+}

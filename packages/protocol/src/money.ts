@@ -1,0 +1,39 @@
+/**
+ * Money is counted in whole pico-dollars (10⁻¹² $): every rate of the price table is a whole number of them for each token, so
+ * a cost is exact and costs can be added in any order. Amounts are `bigint` in programs and decimal text in JSON. They are
+ * rounded to micro-dollars only to be shown.
+ */
+export const PICOS_PER_MICRO = 1_000_000n;
+
+/** Adds amounts that are kept as decimal text. */
+export function addPicos(sum: string, added: bigint): string {
+  return added === 0n ? sum : String(BigInt(sum) + added);
+}
+
+/** Micro-dollars for people: rounded to the nearest, half upwards. */
+export function microsOf(picos: bigint): number {
+  return Number((picos + PICOS_PER_MICRO / 2n) / PICOS_PER_MICRO);
+}
+
+/** Dollars for people. A number has 15 digits, which is more than enough to be shown and not meant to be added. */
+export function dollarsOf(picos: bigint): number {
+  return Number(picos) / 1e12;
+}
+
+/**
+ * An amount as the two counters in which stores add it up: whole micro-dollars, and the pico-dollars that are left over. Both
+ * are sums of their own that are never carried over, so that a database adds them as integers without reading them.
+ */
+export interface SplitAmount {
+  readonly micros: number;
+  readonly rest: number;
+}
+
+export function splitAmount(picos: bigint): SplitAmount {
+  return { micros: Number(picos / PICOS_PER_MICRO), rest: Number(picos % PICOS_PER_MICRO) };
+}
+
+/** The amount that two such counters stand for. */
+export function joinedAmount({ micros, rest }: SplitAmount): bigint {
+  return BigInt(micros) * PICOS_PER_MICRO + BigInt(rest);
+}

@@ -1,0 +1,90 @@
+import { type KnownError, isKnownError } from "@skein/protocol";
+import type { RequestContext } from "../request-context.ts";
+
+/** How long anything may take to say how it does, so that `/health` and `/ready` answer within a second. */
+const ANSWER_MS = 900;
+const LEAST_MS = 100;
+
+/** How one thing does that a server depends on. */
+export interface PartHealth {
+  readonly name: string;
+  readonly status: "ok" | "failed";
+  readonly latency_ms: number;
+  readonly detail: string;
+}
+
+/** Sentences for whoever reads `/health`, by the error of the store. */
+const STORE_SAYS: Readonly<Partial<Record<KnownError["code"], string>>> = {
+  disk_full: "The disk of the store is full.",
+  read_only: "The store cannot be written.",
+  store_corrupt: "The store is damaged.",
+};
+const SILENT = "The store does not answer.";
+
+/** How the store does, and what is wrong with it. */
+export async function storeHealth({ shared: { deps, checkStore }, reply }: RequestContext): Promise<PartHealth> {
+  const began = performance.now();
+  const problem = await inTime(checkStore(), reply.elapsedTime).then(
+    () => undefined,
+    (error: unknown) => (isKnownError(error) ? (STORE_SAYS[error.code] ?? SILENT) : SILENT),
+  );
+  const kind = deps.description.store.split(":")[0] ?? "";
+  return {
+    name: "store",
+    status: problem === undefined ? "ok" : "failed",
+    latency_ms: performance.now() - began,
+    detail: problem ?? kind,
+  };
+}
+
+/** How the bus between machines does, where there is one. */
+export async function busHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  if (!deps.bus) return [];
+  const began = performance.now();
+  const status = await inTime(deps.bus.check(), reply.elapsedTime).then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
+}
+
+/** How the cluster does that drives the sessions, where there is one. */
+export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  if (!deps.engineCheck) return [];
+  const began = performance.now();
+  const status = await inTime(deps.engineCheck(), reply.elapsedTime).then(
+    () => "ok" as const,
+    () => "failed" as const,
+  );
+  return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
+}
+
+/** Sessions that no server can drive, where there are any. */
+export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  const began = performance.now();
+  const waiting = await inTime(shared.unserved(), reply.elapsedTime).catch(() => []);
+  const [first] = waiting;
+  if (!first) return [];
+  const others = waiting.length === 1 ? "1 session waits" : `${waiting.length} sessions wait`;
+  return [
+    {
+      name: "sessions",
+      status: "failed",
+      latency_ms: performance.now() - began,
+      detail: `${others}, ${first.sessionId} for this: ${first.missing}`,
+    },
+  ];
+}
+
+/** The answer, or a rejection when the request has to be answered. */
+export async function inTime<Result>(work: Promise<Result>, elapsedMs = 0): Promise<Result> {
+  let late: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Error("No answer in time.")), Math.max(LEAST_MS, ANSWER_MS - elapsedMs));
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(late);
+  }
+}

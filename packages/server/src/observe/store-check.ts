@@ -1,0 +1,36 @@
+import { type Store, type Unserved, unservedSessions } from "@skein/core";
+
+/** How often a store is written to only to see that it can be. */
+const WRITE_MS = 5000;
+
+/** Whether a store can be read and written. Rejects with a known error if it cannot. */
+export type StoreCheck = () => Promise<void>;
+
+export function createStoreCheck({ store, id }: { readonly store: Store; readonly id: string }): StoreCheck {
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  let writing: Promise<void> | undefined;
+
+  async function write(): Promise<void> {
+    await store.records.put([{ tenant: "$health", kind: "probe", id, value: null }]);
+    await store.records.delete("$health", "probe", id);
+    writtenAt = performance.now();
+  }
+
+  return async () => {
+    await store.check?.();
+    if (performance.now() - writtenAt < WRITE_MS) await store.records.get("$health", "probe", id);
+    else await (writing ??= write().finally(() => (writing = undefined)));
+  };
+}
+
+/** Sessions that no server can drive. Asked by every look at a session, so the store is asked once a second at most. */
+export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
+  let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;
+  return (): Promise<readonly Unserved[]> => {
+    if (known && performance.now() - known.at < 1000) return known.sessions;
+    const sessions = unservedSessions(store.records, now());
+    known = { at: performance.now(), sessions };
+    sessions.catch(() => (known = undefined));
+    return sessions;
+  };
+}

@@ -1,0 +1,190 @@
+import { cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { type FileStore, type Moved, type Store, moveStore } from "@skein/core";
+import { KnownError } from "@skein/protocol";
+import { z } from "zod";
+import { isStore } from "./is-store.ts";
+import { makeFolder } from "./make-folder.ts";
+import { moveMemories, openTarget } from "./move.ts";
+import { openFiles, openServerFiles } from "./open-files.ts";
+import { memoryFileOf } from "./open-memories.ts";
+import { openStore, placeOf } from "./open-store.ts";
+
+/** What a backup says about itself. `store` is where its sessions are, inside the folder. */
+const Manifest = z.object({ format: z.literal(1), made_at: z.iso.datetime(), store: z.enum(["sqlite", "file"]) });
+
+const NAMES = { manifest: "backup.json", sqlite: "skein.db", file: "store", files: "files" } as const;
+
+export interface BackedUp {
+  readonly folder: string;
+  readonly sessions: number;
+}
+
+export type Progress = (moved: Moved) => void;
+
+/**
+ * Makes a backup of a store in a new folder: sessions, what is kept beside them, memories, and generated files that are kept
+ * beside the sessions. The store may be at work meanwhile, and is not changed. The folder is there when it is complete.
+ */
+export async function backup(storeUrl: string, folder: string, progress?: Progress): Promise<BackedUp> {
+  const { scheme, place } = placeOf(storeUrl);
+  const target = resolve(folder);
+  if (existsSync(target)) throw new KnownError("already_exists", `${target} is there already. Name a new folder.`);
+  const part = `${target}.part`;
+  rmSync(part, { recursive: true, force: true });
+  makeFolder(part);
+  try {
+    if (scheme === "sqlite") await copySqlite(resolve(place), part);
+    else if (scheme === "file") await copyFolder(resolve(place), join(part, NAMES.file));
+    else await copyOther(storeUrl, part, progress);
+    const manifest = { format: 1, made_at: new Date().toISOString(), store: scheme === "file" ? "file" : "sqlite" };
+    writeFileSync(join(part, NAMES.manifest), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
+    const sessions = await sessionsIn(part);
+    renameSync(part, target);
+    return { folder: target, sessions };
+  } catch (error) {
+    rmSync(part, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Brings a backup back into a store that is not there yet or has no sessions. Runs that were under way go on there. */
+export async function restore(folder: string, storeUrl: string, progress?: Progress): Promise<BackedUp> {
+  const source = resolve(folder);
+  const { store: kind } = manifestIn(source);
+  const { scheme, place } = placeOf(storeUrl);
+  await refuseUsed(storeUrl);
+  if (kind === "sqlite" && scheme === "sqlite") await bringSqlite(source, resolve(place));
+  else if (kind === "file" && scheme === "file") cpSync(join(source, NAMES.file), resolve(place), { recursive: true });
+  else await bringOther(source, storeUrl, progress);
+  return { folder: source, sessions: await sessionsIn(source) };
+}
+
+function manifestIn(folder: string): z.infer<typeof Manifest> {
+  const file = join(folder, NAMES.manifest);
+  const found = existsSync(file) ? Manifest.safeParse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
+  if (found?.success) return found.data;
+  throw new KnownError("not_found", `${folder} is no backup: expected a folder that "skein backup" made.`);
+}
+
+/** A restore into a store that is at work would mix two histories. */
+async function refuseUsed(storeUrl: string): Promise<void> {
+  const { scheme, place } = placeOf(storeUrl);
+  const isFile = scheme === "sqlite" || scheme === "file";
+  if (isFile && !existsSync(place)) return;
+  const isUsed = isFile ? await isStore(storeUrl) : await withStore(storeUrl, hasSessions);
+  if (isUsed || (scheme === "file" && readdirSync(place).length > 0))
+    throw new KnownError(
+      "already_exists",
+      "There is a store already. Restore into a new place, or into an empty database.",
+    );
+}
+
+async function hasSessions(store: Store): Promise<boolean> {
+  for await (const _ of store.scan()) return true;
+  return false;
+}
+
+async function withStore<Result>(url: string, use: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await openStore(url);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A copy by sqlite itself, which is whole although others write meanwhile. */
+async function vacuumInto(file: string, to: string): Promise<void> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    database.prepare("vacuum into ?").run(to);
+  } finally {
+    database.close();
+  }
+}
+
+async function copySqlite(file: string, part: string): Promise<void> {
+  await vacuumInto(file, join(part, NAMES.sqlite));
+  const memory = memoryFileOf(`sqlite:${file}`);
+  if (memory !== undefined && existsSync(memory)) await vacuumInto(memory, join(part, `${NAMES.sqlite}.memory`));
+  const files = join(dirname(file), NAMES.files);
+  if (existsSync(files)) cpSync(files, join(part, NAMES.files), { recursive: true });
+}
+
+/** Logs only grow, and a last line that is not whole is cut off when the copy is opened. */
+async function copyFolder(folder: string, to: string): Promise<void> {
+  const memory = memoryFileOf(`file:${folder}`) ?? "";
+  const isLeftOut = (path: string): boolean =>
+    path.startsWith(memory) || (basename(path) === "lock" && dirname(path) === folder);
+  cpSync(folder, to, { recursive: true, filter: (path) => !isLeftOut(path) });
+  if (existsSync(memory)) await vacuumInto(memory, join(to, basename(memory)));
+}
+
+/** PostgreSQL: every log and record into a sqlite store, as they are. */
+async function copyOther(storeUrl: string, part: string, progress: Progress | undefined): Promise<void> {
+  const to = `sqlite:${join(part, NAMES.sqlite)}`;
+  await copyAll(storeUrl, to, progress);
+  const kept = await openServerFiles({ storeUrl, dataDir: part });
+  try {
+    await withStore(to, async (store) => copyFiles(store, kept.files, await openFiles(join(part, NAMES.files))));
+  } finally {
+    await kept.close();
+  }
+}
+
+async function bringSqlite(source: string, file: string): Promise<void> {
+  makeFolder(dirname(file));
+  for (const suffix of ["", ".memory"])
+    if (existsSync(join(source, NAMES.sqlite + suffix))) cpSync(join(source, NAMES.sqlite + suffix), file + suffix);
+  const files = join(source, NAMES.files);
+  if (existsSync(files)) cpSync(files, join(dirname(file), NAMES.files), { recursive: true });
+}
+
+async function bringOther(source: string, storeUrl: string, progress: Progress | undefined): Promise<void> {
+  const { store: kind } = manifestIn(source);
+  const from = `${kind}:${join(source, NAMES[kind])}`;
+  await copyAll(from, storeUrl, progress);
+  const files = kind === "file" ? join(source, NAMES.file, NAMES.files) : join(source, NAMES.files);
+  if (!existsSync(files)) return;
+  const kept = await openServerFiles({ storeUrl, dataDir: dirname(source) });
+  try {
+    await withStore(storeUrl, async (store) => copyFiles(store, await openFiles(files), kept.files));
+  } finally {
+    await kept.close();
+  }
+}
+
+async function copyAll(fromUrl: string, toUrl: string, progress: Progress | undefined): Promise<void> {
+  await withStore(fromUrl, async (from) => {
+    const target = await openTarget(from, toUrl);
+    try {
+      const options = { from, targets: [target], owner: `copy:${process.pid}`, now: Date.now, takesOver: false };
+      await moveStore({ ...options, ...(progress && { progress }) });
+    } finally {
+      await target.to.close();
+    }
+  });
+  await moveMemories(fromUrl, toUrl);
+}
+
+/** The generated files that a store's logs name. */
+async function copyFiles(store: Store, from: FileStore, to: FileStore): Promise<void> {
+  for await (const event of store.scan()) {
+    if (event.event_type !== "file.stored") continue;
+    const { file_id: fileId, filename, storage_path } = event.data;
+    const bytes = await from.get(storage_path).catch(() => undefined);
+    // A file that is kept elsewhere, or gone, is no reason to have no backup.
+    if (bytes) await to.put({ sessionId: event.session_id, fileId, filename, bytes });
+  }
+}
+
+async function sessionsIn(folder: string): Promise<number> {
+  const { store: kind } = manifestIn(folder);
+  let sessions = 0;
+  await withStore(`${kind}:${join(folder, NAMES[kind])}`, async (store) => {
+    for await (const { sequence } of store.scan()) if (sequence === 1) sessions += 1;
+  });
+  return sessions;
+}

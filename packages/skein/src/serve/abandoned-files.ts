@@ -1,0 +1,27 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { abandonedSessions } from "@skein/adapters/runtimes/claude-code";
+import type { Store } from "@skein/core";
+
+/** How often files of sessions are looked for that were deleted while this server was away, or by another one. */
+const SWEEP_MS = 3600 * 1000;
+
+export interface AbandonedFilesDeps {
+  /** Where Claude Code has its files: a folder for each tenant. */
+  readonly folder: string;
+  readonly store: Store;
+  readonly remove: (session: { readonly tenant: string; readonly sessionId: string }) => void;
+  readonly report: (error: unknown) => void;
+}
+
+/** Removes what killed servers have left of sessions that are no longer there, now and each hour. Answers how to stop. */
+export function sweepAbandonedFiles({ folder, store, remove, report }: AbandonedFilesDeps): () => void {
+  async function sweep(): Promise<void> {
+    for (const tenant of existsSync(folder) ? readdirSync(folder) : [])
+      for (const sessionId of abandonedSessions(join(folder, tenant, "config"), Date.now()))
+        if (!(await store.get(sessionId, { tenant }))) remove({ tenant, sessionId });
+  }
+  const timer = setInterval(() => void sweep().catch(report), SWEEP_MS).unref();
+  void sweep().catch(report);
+  return () => clearInterval(timer);
+}

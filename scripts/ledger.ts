@@ -1,0 +1,42 @@
+/** `npm run ledger`: usage after cancels, cuts and kills is what the simulator counted. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { runLedgerCampaign } from "./ledger/campaign.ts";
+
+const HELP = `npm run ledger -- [options]
+
+Runs agents against the simulator. Their model calls are cancelled, cut and lost with a worker that is killed. Afterwards the
+usage in each log is compared with the simulator's ledger: where the stream told its counts they are equal, and usage is never
+more. Ends with 1 if something differs.
+
+  --troubles N  cancels, cuts and kills together (default: 1000)
+  --seed S      chooses the moments (default: the time)`;
+
+const { values } = parseArgs({
+  options: { troubles: { type: "string" }, seed: { type: "string" }, help: { type: "boolean" } },
+});
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+const troubles = Number(values.troubles ?? 1000);
+const seed = Number(values.seed ?? Date.now() % 1e9);
+const folder = mkdtempSync(join(tmpdir(), "skein-ledger-"));
+const kills = Math.floor(troubles / 5);
+const cuts = Math.floor((troubles - kills) / 2);
+const began = performance.now();
+try {
+  const store = `sqlite:${join(folder, "skein.db")}`;
+  const outcome = await runLedgerCampaign({ cancels: troubles - kills - cuts, cuts, kills, seed, store });
+  const { sessions, calls, broken, told, violations } = outcome;
+  console.log(
+    `${sessions} sessions, ${calls} model calls, ${broken} without a whole answer, ${told} of them told by the stream; ` +
+      `${violations.length} violations; seed ${seed}; ${((performance.now() - began) / 1000).toFixed(0)} s`,
+  );
+  for (const violation of violations.slice(0, 20)) console.log(violation);
+  process.exitCode = violations.length === 0 ? 0 : 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,55 @@
+import { type Event, NO_USAGE, type Usage, type UsageRow, type UsageTotals, addUsage } from "@skein/protocol";
+import type { Call } from "@skein/simulator";
+
+/** What a log says that one model call used. */
+interface Counted {
+  readonly usage: UsageTotals;
+  readonly isWhole: boolean;
+}
+
+const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
+
+/**
+ * The log of a session against the calls that the simulator answered for it: a whole answer has the simulator's own counts, a
+ * broken one has them but for the output, which is not more; and what was never told is nothing.
+ */
+export function checkedSession(label: string, events: readonly Event[], calls: readonly Call[]): readonly string[] {
+  const left = calls.flatMap(({ usage }) => (usage ? [addUsage(NO_USAGE, { ...usage })] : []));
+  const problems: string[] = [];
+  for (const { usage, isWhole } of countedIn(events)) {
+    if (NAMES.every((name) => usage[name] === 0)) continue;
+    const at = left.findIndex((call) => fits(usage, call, isWhole));
+    if (at === -1) problems.push(`${label}: no call of the simulator has the counts ${JSON.stringify(usage)}.`);
+    else left.splice(at, 1);
+  }
+  return problems;
+}
+
+function fits(said: UsageTotals, call: UsageTotals, isWhole: boolean): boolean {
+  return NAMES.every((name) =>
+    name === "output_tokens" && !isWhole ? said[name] <= call[name] : said[name] === call[name],
+  );
+}
+
+/** The store's own totals are the sum of the facts, to the token. */
+export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[]): readonly string[] {
+  const counted = countedIn(events).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+  const stored = rows.reduce((sum, row) => addUsage(sum, row), NO_USAGE);
+  const differs = NAMES.filter((name) => counted[name] !== stored[name]);
+  return differs.map((name) => `${name}: the logs add up to ${counted[name]}, the store says ${stored[name]}.`);
+}
+
+/** What the logs say of calls without a whole answer. */
+export function brokenIn(events: readonly Event[]): readonly UsageTotals[] {
+  return countedIn(events.filter(({ event_type }) => event_type !== "step.generated")).map(({ usage }) => usage);
+}
+
+function countedIn(events: readonly Event[]): readonly Counted[] {
+  return events.flatMap((event): Counted[] => {
+    const call = (usage: Usage, isWhole: boolean): Counted => ({ usage: addUsage(NO_USAGE, usage), isWhole });
+    if (event.event_type === "step.generated") return [call(event.data.usage, true)];
+    if (event.event_type === "step.abandoned") return [call(event.data.usage, !event.data.estimated)];
+    if (event.event_type !== "step.retried" && event.event_type !== "step.error") return [];
+    return event.data.lost ? [call(event.data.lost.usage, !event.data.lost.estimated)] : [];
+  });
+}

@@ -1,0 +1,16 @@
+/** A process that runs prompts and says when the answer to each begins to arrive, until somebody kills it. */
+import { type AgentOptions, createAgent } from "skein";
+
+const { prompts, ...options } = JSON.parse(process.argv[2] ?? "{}") as AgentOptions & {
+  readonly prompts: readonly string[];
+};
+const agent = createAgent(options);
+await Promise.all(
+  prompts.map(async (prompt, at) => {
+    let sessionId = "";
+    for await (const event of agent.stream(prompt)) {
+      if ("session_id" in event) sessionId = event.session_id;
+      if (event.event_type === "step.generating") process.stdout.write(`${JSON.stringify({ at, sessionId })}\n`);
+    }
+  }),
+);
