@@ -71,7 +71,10 @@ async function vitest(args: readonly string[]): Promise<{ readonly status: numbe
   const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...options, ...args], {
     stdio: "inherit",
   });
+  const stop = (): void => void child.kill();
+  process.once("SIGTERM", stop);
   const [code] = (await once(child, "exit")) as [number | null];
+  process.off("SIGTERM", stop);
   return { status: code ?? 1, report: JSON.parse(readFileSync(file, "utf8")) as Report };
 }
 
