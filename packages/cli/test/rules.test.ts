@@ -37,7 +37,7 @@ async function commandNamed(name: string): Promise<Command> {
 
 describe("options", () => {
   test.each([
-    ["history undo", ["limit", "offset", "json"]],
+    ["history undo", ["root", "limit", "offset", "json"]],
     ["history restore", ["root", "json"]],
     ["history watch", ["root", "json"]],
     ["history show", ["root", "project", "since", "until", "json", "archive", "cache", "pager"]],

@@ -6,6 +6,11 @@ export const Uuid = z
   .toLowerCase()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "Expected a UUID.");
 
+/** Whether a text is a UUID as it is kept, in lower case: it can be a name of a file. */
+export function isKeptUuid(text: string): boolean {
+  return Uuid.safeParse(text).data === text;
+}
+
 /** Makes a new UUID v7. Each is greater than the one before, also inside one millisecond and when the clock goes back. */
 export type Ids = () => string;
 

@@ -22,6 +22,8 @@ import { createTranscripts } from "./transcripts/transcripts.ts";
 interface SqlOptions {
   /** Claude Code's data directories; the usual ones if not given. */
   readonly roots?: readonly string[];
+  /** Without a data directory its tables are empty, instead of an error: for whoever asks for all tables there are. */
+  readonly emptyWithoutRoots?: boolean;
   /** The platform's sessions, or how to open them when a statement asks. Without a store their tables are empty. It stays open. */
   readonly store?: Store | (() => Promise<Store | undefined>);
   /** Skein's own folder for what is known of the files; `null` keeps nothing. Never inside a data directory. */
@@ -88,7 +90,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     connection,
     transcripts,
     loadTables,
-    checkRoots: () => void existingRoots(library),
+    checkRoots: () => void (options.emptyWithoutRoots || existingRoots(library)),
   });
   const caller = createCallerStatement(connection, memory);
   const deps = { connection, preparer, caller, memory };

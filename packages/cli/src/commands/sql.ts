@@ -114,7 +114,7 @@ async function run(call: SqlCall): Promise<number> {
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
   const database = await createSql({
-    ...(values.root === undefined ? {} : { roots: values.root }),
+    ...(values.root === undefined ? { emptyWithoutRoots: word === "export" } : { roots: values.root }),
     // Loaded when a question is about a store: most are not, and start sooner.
     store: async () => (store = await (await import("./sql/store-to-ask.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,

@@ -182,7 +182,7 @@ test("usage counts each call once, with the same numbers by day, model, project 
     cacheReadInputTokens: 3000,
     calls: 3,
   });
-  expect(report.totals["costUsd"]).toBeCloseTo(0.004164, 6);
+  expect(report.totals["costUsd"]).toBeCloseTo(0.0041625, 9);
   for (const view of ["byDay", "byModel", "byProject", "bySession"])
     expect(report[view]?.[0]).toMatchObject({ inputTokens: 300, outputTokens: 150 });
   const { out } = await world.run("usage", "--by", "session", "--by", "project");

@@ -112,7 +112,7 @@ describe("skein sql", () => {
       expect(asked?.out).toContain("about a test");
       expect(unknown).toMatchObject({ code: 3 });
       expect(schema?.out).toMatch(/token_usage +JSON +The usage as written\. Not summable/);
-      expect(one?.out).toMatch(/^claude\.damage {2}[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
+      expect(one?.out).toMatch(/^claude\.damage\n[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
       expect(misspelt).toMatchObject({ code: 3, out: "" });
     },
   );
@@ -149,7 +149,7 @@ describe("skein sql", () => {
         [pivot, "--format", "jsonl"],
         ["EXPLAIN SELECT 1"],
       ]);
-      expect(json).toMatchObject({ code: 0, out: '[{"n":1},\n {"n":2}]\n' });
+      expect(json).toMatchObject({ code: 0, out: '[[]\n,\n[]\n,\n[]\n,\n[{"n":1},\n {"n":2}]\n,\n[]\n]\n' });
       expect(table).toMatchObject({ code: 0, out: "n\n1\n2\n" });
       expect(pivoted).toMatchObject({ code: 0, out: '{"line":1,"user":1}\n' });
       expect(plan?.out).toMatch(/^┌─+┐\n│ +PROJECTION +│\n[^]+┘\n$/);

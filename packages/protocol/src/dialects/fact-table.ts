@@ -279,12 +279,17 @@ export interface ActionLog {
   readonly duration_ms: number | null;
 }
 
+/** Whether a fact with this data gives this row. */
+export function isRowOf({ when, unless }: ActionRow, data: Readonly<Record<string, unknown>>): boolean {
+  return (!when || data[when[0]] === when[1]) && (!unless || data[unless[0]] !== unless[1]);
+}
+
 /** The rows of agent_runs that a fact gives; none for a type of a newer version. */
 export function actionLogs(event: Event): readonly ActionLog[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
   return DIALECTS[event.event_type].actions
-    .filter(({ when, unless }) => (!when || data[when[0]] === when[1]) && (!unless || data[unless[0]] !== unless[1]))
+    .filter((row) => isRowOf(row, data))
     .map((row) => ({
       timestamp: event.created_at,
       step_number: firstNumber(data, "step") ?? 0,

@@ -6,6 +6,7 @@ import { type SessionState, contextOf, emptyState, fold } from "@skein/core";
 import {
   type Await,
   DIALECTS,
+  isRowOf,
   type Event,
   type Message,
   type Session,
@@ -98,7 +99,7 @@ function actionsOf(event: Event, state: SessionState | undefined): readonly Plat
   const number = (...keys: readonly string[]): unknown =>
     keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
   return DIALECTS[event.event_type].actions.flatMap((row, at) =>
-    row.when && data[row.when[0]] !== row.when[1]
+    !isRowOf(row, data)
       ? []
       : [
           {

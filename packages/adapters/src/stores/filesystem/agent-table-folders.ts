@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { readFile, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Uuid } from "@skein/protocol";
+import { isKeptUuid } from "@skein/protocol";
 import { conversationName, documentText, nameWidth } from "./documents.ts";
 import { addToFile, makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 import type { Documented } from "./heads.ts";
@@ -62,7 +62,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
       const configNames = new Set(readdirSync(configs));
       const names = [...configNames, ...readdirSync(conversations), ...readdirSync(runs)];
       return {
-        ids: new Set(names.map((name) => name.replace(/\.json$/, "")).filter((id) => Uuid.safeParse(id).success)),
+        ids: new Set(names.map((name) => name.replace(/\.json$/, "")).filter((id) => isKeptUuid(id))),
         asLeft: (id, documents) =>
           documents.sequence >= 0 &&
           documents.config === configNames.has(`${id}.json`) &&

@@ -1,7 +1,7 @@
 import { type Stats, lstatSync, readFileSync, readdirSync } from "node:fs";
 import { truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { KnownError, Uuid } from "@skein/protocol";
+import { KnownError, isKeptUuid } from "@skein/protocol";
 import { removeEntry, withKnownErrors } from "./durable-files.ts";
 import type { HeadIndex, IndexEntry } from "./head-index.ts";
 import { type Head, type Heads, NOT_DOCUMENTED, logName } from "./heads.ts";
@@ -23,7 +23,7 @@ export async function openHeads({ folder, heads, index, trustIndex }: OpenHeadsD
   for (const name of readdirSync(logs)) {
     const id = name.slice(0, -".jsonl".length);
     // What is not named like a log of ours is left alone.
-    if (!name.endsWith(".jsonl") || !Uuid.safeParse(id).success) continue;
+    if (!name.endsWith(".jsonl") || !isKeptUuid(id)) continue;
     const entry = entries.get(id);
     const stat = lstatSync(join(logs, name));
     if (entry && isCurrent(entry, stat)) heads.add(headOfEntry(entry));

@@ -11,7 +11,7 @@ import {
   pageOfMessages,
   pageOfRuns,
 } from "@skein/core";
-import { KnownError, type NewEvent, type Session, Uuid } from "@skein/protocol";
+import { KnownError, type NewEvent, type Session, isKeptUuid } from "@skein/protocol";
 import { type AppendRequest, createCommit } from "./commit.ts";
 import { createDocumentFolders } from "./document-folders.ts";
 import { createAppender, createFolderSync, makeFolder, removeEntry, withKnownErrors } from "./durable-files.ts";
@@ -111,7 +111,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     checkAppend(sessionId, events, options);
     const [first] = events;
     // The id becomes a file name.
-    if (first?.event_type === "session.created" && !Uuid.safeParse(sessionId).success)
+    if (first?.event_type === "session.created" && !isKeptUuid(sessionId))
       throw new KnownError("invalid", `"${sessionId.slice(0, 60)}" is not a UUID in lower case.`);
     const write = (): Promise<Appended> =>
       new Promise((resolve, reject) => queues.append(sessionId, { events, options, resolve, reject }));
