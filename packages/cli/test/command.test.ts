@@ -46,7 +46,7 @@ test.each([
 test("a data folder that cannot be made is a sentence, for the server and for doctor", async () => {
   const { code, err } = await skein(dataFolder(), "serve", "--port", "0", "--data", join(bin, "data"));
   expect(code).toBe(4);
-  expect(err).toMatch(/no folder\.\n$/);
+  expect(err).toMatch(/cannot be made \(ENOTDIR\)\. Name another one\.\n$/);
   expect(err).not.toMatch(/^\s+at /m);
   const looked = await skein(dataFolder(), "doctor", "--data", bin);
   expect(looked.code).toBe(1);

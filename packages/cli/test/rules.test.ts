@@ -147,7 +147,7 @@ test("a session that was adopted from Claude Code cannot be continued here, and 
 test("the commands of the README's first 15 minutes work, one after the other", async () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const readme = readFileSync(join(root, "README.md"), "utf8");
-  const [, block = ""] = /## The first 15 minutes[^]+?```sh\n([^]+?)```/.exec(readme) ?? [];
+  const [, block = ""] = /## The first 15 minutes[^]+?```bash\n([^]+?)```/.exec(readme) ?? [];
   const home = join(folder, "first-hour");
   mkdirSync(home);
   const said: string[] = [];

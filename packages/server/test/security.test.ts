@@ -59,6 +59,7 @@ async function twoTenants() {
       .replace(":run_id", accepted.runId)
       .replace(":tool_use_id", "call_1")
       .replace(":file_id", "file_1")
+      .replace(":offset", "0")
       .replace(":webhook_id", agent.id)
       .replace(":delivery_id", agent.id)
       .replace(":step", "1");

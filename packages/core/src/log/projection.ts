@@ -162,7 +162,8 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     }
     case "await.opened":
       changes.sessionSet.status = "awaiting";
-      for (const { session_id: _child, ...opened } of event.data.awaits)
+      // What is only for people (`about`) and the child of a subagent stay in the event: the table has no column for them.
+      for (const { session_id: _child, about: _about, ...opened } of event.data.awaits)
         changes.awaitInserts.push({
           ...opened,
           session_id,

@@ -222,7 +222,7 @@ export function describeSandbox(
       async () => {
         const many = await run("for i in $(seq 60); do sleep 60 & done; wait", { limits: { processes: 30 } });
         expect(many.limit).toMatch(/^it had \d+ processes, and may have 30$/);
-        const greedy = "x=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 60";
+        const greedy = "x=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 60; true";
         const large = await run(`(${greedy}) & (${greedy}) & wait`, { limits: { totalMemoryBytes: 80 * 1024 * 1024 } });
         expect(large.limit).toMatch(/^its processes used \d+ MiB of memory, and may use 80 MiB$/);
       },

@@ -60,6 +60,8 @@ function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRu
     signal: sink.signal,
     partial: (frame) => sink.partial(frame),
     async frame(frame) {
+      // A process that came up while the run was under way says it again; a stream has one.
+      if (hasBegun && frame.event === "init") return true;
       if (!hasBegun && frame.event !== "init" && !(await sink.frame(before))) return false;
       hasBegun = true;
       return sink.frame(frame);

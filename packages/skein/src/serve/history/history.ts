@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { adopt, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
 import type { Store } from "@skein/core";
-import { getSession, listSessions } from "@skein/history";
+import { getSession, isDataNotFoundError, listSessions } from "@skein/history";
 import { KnownError } from "@skein/protocol";
 import type { HistoryPort } from "@skein/server";
 import { createReaderThread } from "./reader-thread.ts";
@@ -41,7 +41,10 @@ export function createHistory({
     file: (id, version, signal) => bytes("file", [id, version], signal),
     export: (id, format, signal) => bytes("export", [id, format], signal),
     async adopt(sessionId, { tenant, folderFor }) {
-      const { data } = await listSessions({ ...config, limit: Infinity });
+      const { data } = await listSessions({ ...config, limit: Infinity }).catch((error: unknown) => {
+        if (isDataNotFoundError(error)) return { data: [] };
+        throw error;
+      });
       const found = data.find(({ id }) => id === sessionId);
       if (!found) throw new KnownError("not_found", "There is no such session of Claude Code.");
       if (found.sizeBytes > LARGEST_ADOPTED)
