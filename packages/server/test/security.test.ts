@@ -62,7 +62,9 @@ async function twoTenants() {
       .replace(":offset", "0")
       .replace(":webhook_id", agent.id)
       .replace(":delivery_id", agent.id)
-      .replace(":step", "1");
+      .replace(":step", "1")
+      .replace(/\/files\/content$/, "$&?path=x&version=1")
+      .replace(/\/files\/diff$/, "$&?path=x");
   return { server, keys, mine, theirs, inject, fill, agentId: agent.id, sessionId: made.id };
 }
 
