@@ -17,7 +17,8 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.getByRole("link", { name: "Rotate the backup keys without a gap" }).waitFor();
       await page.getByRole("searchbox").fill("retention period");
       await page.getByText("Found in what was said").waitFor();
-      await page.getByRole("link", { name: "Rotate the backup keys without a gap" }).click();
+      // The row of the search, which leads to the place that was found; the row of the list has the same name.
+      await page.locator('a[href*="at="]', { hasText: "Rotate the backup keys without a gap" }).first().click();
       await page.waitForURL(/history.*at=/);
       await page.locator(".md", { hasText: "Test a restore" }).waitFor();
       await page.getByRole("button", { name: "Continue in Claude Code…" }).click();

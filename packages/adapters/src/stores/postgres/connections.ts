@@ -38,6 +38,8 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   const pool = new pg.Pool({ ...settings, max: poolSize, allowExitOnIdle: true });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
+  // One that breaks while it is in use fails its query. Without this its error would end the process.
+  pool.on("connect", (client) => void client.on("error", () => {}));
   const watch = createHangWatch({ probe: () => probe({ ...address, connectionTimeoutMillis: PROBE_MS }) });
   const owned: OwnConnection[] = [];
   let closed = false;
