@@ -29,7 +29,8 @@ export function SessionsPage() {
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<SessionListHandle>(null);
   useEffect(() => {
-    const timer = setTimeout(() => setSearch(typed), 250);
+    // This page stays until the next one is loaded: what was typed must not lead back to it.
+    const timer = setTimeout(() => window.location.pathname === "/sessions" && setSearch(typed), 250);
     return () => clearTimeout(timer);
   }, [typed, setSearch]);
 
