@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import { type HistoryDetails, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
+import { BackToSessions } from "../ui/back-to-sessions.tsx";
 import { money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { saveFile } from "../ui/save-file.ts";
@@ -51,13 +52,7 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
   const branches = details?.branches?.length ?? 0;
   return (
     <header className="top">
-      <Link className="btn quiet icon phone-only" href="/sessions" aria-label="Back">
-        <Icon name="back" />
-      </Link>
-      <div className="crumb desk-only">
-        <Link href="/sessions">Sessions</Link>
-        <span className="sep">/</span>
-      </div>
+      <BackToSessions />
       <h1 className="cut">{visibleLine(details?.title ?? "Session of Claude Code")}</h1>
       <span className="chip desk-only">Claude Code</span>
       <span className="grow" />

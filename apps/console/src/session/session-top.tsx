@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { Link } from "wouter";
 import { type Session, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { textValue, visibleLine } from "../text/safe-text.ts";
+import { BackToSessions } from "../ui/back-to-sessions.tsx";
 import { duration, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { StateWord, type State } from "../ui/status.tsx";
@@ -42,13 +42,7 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
   };
   return (
     <header className="top">
-      <Link className="btn quiet icon phone-only" href="/sessions" aria-label="Back">
-        <Icon name="back" />
-      </Link>
-      <div className="crumb desk-only">
-        <Link href="/sessions">Sessions</Link>
-        <span className="sep">/</span>
-      </div>
+      <BackToSessions />
       {isRenaming ? (
         <input
           className="input title-input"

@@ -8,6 +8,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { clock, shortDay } from "../ui/times.ts";
+import { NumberHeads, TableSection } from "./table-section.tsx";
 
 const DAY_MS = 86_400_000;
 const BLOCKS = 10;
@@ -123,80 +124,34 @@ interface TableProps {
 
 function Table({ title, rows, name }: TableProps) {
   return (
-    <section>
-      <div className="h">
-        <h2>{title}</h2>
-      </div>
-      <div className="card">
-        <table className="tbl">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col" className="r w-num">
-                Calls
-              </th>
-              <th scope="col" className="r w-num">
-                Tokens
-              </th>
-              <th scope="col" className="r w-num">
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, BLOCKS).map((row) => (
-              <tr key={row.key}>
-                <td className="t cut">{name(row)}</td>
-                <td className="r">{grouped(row.calls)}</td>
-                <td className="r">
-                  {short(
-                    row.input_tokens +
-                      row.output_tokens +
-                      row.cache_creation_input_tokens +
-                      row.cache_read_input_tokens,
-                  )}
-                </td>
-                <td className="r">{money(row.cost_micros)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <TableSection title={title} heads={<NumberHeads names={["Calls", "Tokens", "Cost"]} />}>
+      {rows.slice(0, BLOCKS).map((row) => (
+        <tr key={row.key}>
+          <td className="t cut">{name(row)}</td>
+          <td className="r">{grouped(row.calls)}</td>
+          <td className="r">
+            {short(
+              row.input_tokens + row.output_tokens + row.cache_creation_input_tokens + row.cache_read_input_tokens,
+            )}
+          </td>
+          <td className="r">{money(row.cost_micros)}</td>
+        </tr>
+      ))}
+    </TableSection>
   );
 }
 
 function ToolTable({ rows }: { rows: readonly HistoryUsageRow[] }) {
   return (
-    <section>
-      <div className="h">
-        <h2>Tools</h2>
-      </div>
-      <div className="card">
-        <table className="tbl">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col" className="r w-num">
-                Calls
-              </th>
-              <th scope="col" className="r w-num">
-                Failed
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, 15).map((row) => (
-              <tr key={row.key}>
-                <td className="t cut">{visibleLine(row.key)}</td>
-                <td className="r">{grouped(row.calls)}</td>
-                <td className="r">{percent(row.failed ?? 0, row.calls)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <TableSection title="Tools" heads={<NumberHeads names={["Calls", "Failed"]} />}>
+      {rows.slice(0, 15).map((row) => (
+        <tr key={row.key}>
+          <td className="t cut">{visibleLine(row.key)}</td>
+          <td className="r">{grouped(row.calls)}</td>
+          <td className="r">{percent(row.failed ?? 0, row.calls)}</td>
+        </tr>
+      ))}
+    </TableSection>
   );
 }
 

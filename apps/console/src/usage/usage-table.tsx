@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { UsageRow } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money } from "../ui/amounts.ts";
+import { NumberHeads, TableSection } from "./table-section.tsx";
 
 interface UsageTableProps {
   readonly title: string;
@@ -15,42 +16,29 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
   const top = rows.toSorted((one, other) => other.cost_micros - one.cost_micros).slice(0, 10);
   const most = Math.max(1, top[0]?.cost_micros ?? 1);
   return (
-    <section>
-      <div className="h">
-        <h2>{title}</h2>
-      </div>
-      <div className="card">
-        <table className="tbl">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col" className="w-bar">
-                <span className="sr">Share</span>
-              </th>
-              <th scope="col" className="r w-num">
-                Runs
-              </th>
-              <th scope="col" className="r w-num">
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {top.map((row) => (
-              <tr key={row.key}>
-                <td className="t">
-                  <Link href={hrefOf(row)}>{visibleLine(nameOf(row))}</Link>
-                </td>
-                <td>
-                  <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />
-                </td>
-                <td className="r">{grouped(row.runs)}</td>
-                <td className="r">{money(row.cost_micros)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <TableSection
+      title={title}
+      heads={
+        <>
+          <th scope="col" className="w-bar">
+            <span className="sr">Share</span>
+          </th>
+          <NumberHeads names={["Runs", "Cost"]} />
+        </>
+      }
+    >
+      {top.map((row) => (
+        <tr key={row.key}>
+          <td className="t">
+            <Link href={hrefOf(row)}>{visibleLine(nameOf(row))}</Link>
+          </td>
+          <td>
+            <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />
+          </td>
+          <td className="r">{grouped(row.runs)}</td>
+          <td className="r">{money(row.cost_micros)}</td>
+        </tr>
+      ))}
+    </TableSection>
   );
 }
