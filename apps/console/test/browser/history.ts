@@ -14,7 +14,11 @@ export function describeHistory(shared: { readonly world: World }): void {
       const { world } = shared;
       writeClaudeSessions(world.claudeFolder);
       const page = await world.open("/sessions?source=claude-code");
-      await page.getByRole("link", { name: "Rotate the backup keys without a gap" }).waitFor();
+      const title = page.getByRole("link", { name: "Rotate the backup keys without a gap" });
+      await title.waitFor();
+      await page.setViewportSize({ width: 390, height: 844 });
+      expect((await title.boundingBox())?.width, "the width of a title on a phone").toBeGreaterThan(150);
+      await page.setViewportSize({ width: 1440, height: 900 });
       await page.getByRole("searchbox").fill("retention period");
       await page.getByText("Found in what was said").waitFor();
       // The row of the search, which leads to the place that was found; the row of the list has the same name.
