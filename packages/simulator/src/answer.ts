@@ -16,6 +16,8 @@ export interface AnswerDeps {
   readonly now: () => number;
   readonly files: FileStore;
   readonly cache: PromptCache;
+  /** What the API counts, from what was counted here. */
+  readonly count: (usage: Usage) => Usage;
 }
 
 export function buildAnswer(step: Step, request: MessagesRequest, deps: AnswerDeps): AssistantMessage {
@@ -31,7 +33,7 @@ export function buildAnswer(step: Step, request: MessagesRequest, deps: AnswerDe
     stop_details: step.stopDetails ?? (ended.reason === "refusal" ? REFUSAL : null),
     container: containerOf(ended.content, request, deps),
     diagnostics: null,
-    usage: { ...usageOf(ended.content, request, deps), ...step.usage },
+    usage: { ...deps.count(usageOf(ended.content, request, deps)), ...step.usage },
   };
 }
 

@@ -21,6 +21,10 @@ export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Beside type and message: the SDK turns `error_code` into `errorCode`. */
   readonly details?: JsonObject | undefined;
+  /** In the dialects of OpenAI: what is wrong, as a word. */
+  readonly code?: string | undefined;
+  /** In the dialects of OpenAI: which parameter is wrong. */
+  readonly param?: string | undefined;
 }
 
 /** An answer that is an error: status, type and sentence as the API would give them. */
@@ -29,6 +33,12 @@ export class ApiError extends Error {
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly details: JsonObject | undefined;
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+  /** Only a type that somebody asked for: the dialects have types of their own. */
+  readonly givenType: string | undefined;
+  /** Only a sentence that somebody asked for. */
+  readonly givenMessage: string | undefined;
 
   constructor(status: number, options: ApiErrorOptions = {}) {
     const [type, message] = TYPES[status] ?? [status < 500 ? "invalid_request_error" : "api_error", `Status ${status}`];
@@ -38,6 +48,10 @@ export class ApiError extends Error {
     this.type = options.type ?? type;
     this.headers = options.headers ?? {};
     this.details = options.details;
+    this.code = options.code;
+    this.param = options.param;
+    this.givenType = options.type;
+    this.givenMessage = options.message;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { CutFault, ErrorFault, HangFault, Step, StreamErrorFault } from "./script.ts";
+import type { CutFault, EndEarlyFault, ErrorFault, HangFault, InsteadFault, Step, StreamErrorFault } from "./script.ts";
 
 /** What goes wrong with this one call. */
 export interface Faults {
@@ -6,9 +6,18 @@ export interface Faults {
   readonly streamError: StreamErrorFault | null;
   readonly cut: CutFault | null;
   readonly hang: HangFault | null;
+  readonly endEarly: EndEarlyFault | null;
+  readonly instead: InsteadFault | null;
 }
 
-export const NO_FAULTS: Faults = { error: null, streamError: null, cut: null, hang: null };
+export const NO_FAULTS: Faults = {
+  error: null,
+  streamError: null,
+  cut: null,
+  hang: null,
+  endEarly: null,
+  instead: null,
+};
 
 const MAXIMUM_COUNTERS = 10_000;
 
@@ -32,9 +41,10 @@ export function createFaultCounter(): (step: Step, key: string) => Faults {
   }
 
   return (step, key) => {
-    const { error, streamError, cut } = step;
+    const { error, streamError, cut, instead } = step;
     const hang = step.hang === true ? {} : step.hang;
-    if (!error && !streamError && !cut && !hang) return NO_FAULTS;
+    const endEarly = step.endEarly === true ? {} : step.endEarly;
+    if (!error && !streamError && !cut && !hang && !endEarly && !instead) return NO_FAULTS;
     // An error leaves no answer that another fault could break, so it keeps the others for later.
     if (error && due(`error ${key}`, error)) return { ...NO_FAULTS, error };
     return {
@@ -42,6 +52,8 @@ export function createFaultCounter(): (step: Step, key: string) => Faults {
       streamError: streamError && due(`stream-error ${key}`, streamError) ? streamError : null,
       cut: cut && due(`cut ${key}`, cut) ? cut : null,
       hang: hang && due(`hang ${key}`, hang) ? hang : null,
+      endEarly: endEarly && due(`end-early ${key}`, endEarly) ? endEarly : null,
+      instead: instead && due(`instead ${key}`, instead) ? instead : null,
     };
   };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ApiError, errorBody, invalid } from "./api-error.ts";
+import { ApiError, invalid } from "./api-error.ts";
 
 export const JSON_TYPE = { "content-type": "application/json" } as const;
 
@@ -43,6 +43,6 @@ export function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, JSON_TYPE).end(JSON.stringify(body));
 }
 
-export function sendError(response: ServerResponse, error: ApiError, id: string): void {
-  response.writeHead(error.status, { ...JSON_TYPE, ...error.headers }).end(errorBody(error, id));
+export function sendError(response: ServerResponse, error: ApiError, body: string): void {
+  response.writeHead(error.status, { ...JSON_TYPE, ...error.headers }).end(body);
 }

@@ -8,7 +8,7 @@ import type { StopReason, Usage } from "./wire.ts";
  */
 export type Outcome = "open" | "answered" | "faulted" | "rejected" | "aborted";
 
-export type CallKind = "messages" | "count_tokens" | "models" | "files" | "other";
+export type CallKind = "messages" | "chat" | "responses" | "gemini" | "count_tokens" | "models" | "files" | "other";
 
 /** One call, in the order of arrival. */
 export interface Call {
@@ -181,7 +181,7 @@ function noTotals(): MutableTotals {
 function telling(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name in headers) {
-    if (name === "x-api-key") continue;
+    if (name === "x-api-key" || name === "x-goog-api-key") continue;
     const isTelling =
       name.startsWith("x-") || name.startsWith("anthropic-") || name === "user-agent" || name === "idempotency-key";
     if (isTelling) kept[name] = String(headers[name]);

@@ -1,13 +1,19 @@
 /** From an HTTP request to the part that answers it, with its line in the ledger. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "./api-error.ts";
+import { chat } from "./dialects/chat/index.ts";
+import type { Dialect, RequestHead } from "./dialects/dialect.ts";
+import { gemini } from "./dialects/gemini/index.ts";
+import { messages } from "./dialects/messages/index.ts";
+import { parsePrompt } from "./dialects/messages/parse-request.ts";
+import { openaiModels } from "./dialects/openai/models.ts";
+import { responses } from "./dialects/responses/index.ts";
 import type { FileStore } from "./file-store.ts";
 import { answerFiles } from "./files-route.ts";
 import { parseJson, readBody, sendError, sendJson } from "./http.ts";
 import type { CallFilter, CallKind, LedgerBook, OpenCall, Outcome } from "./ledger.ts";
-import type { MessagesRoute } from "./messages-route.ts";
+import type { ModelRoute } from "./model-route.ts";
 import { getModel, listModels } from "./models.ts";
-import { parsePrompt } from "./parse-request.ts";
 import { countPrompt } from "./prompt-cache.ts";
 
 const MAXIMUM_BODY = 32 * 1024 * 1024;
@@ -15,20 +21,25 @@ const MAXIMUM_BODY = 32 * 1024 * 1024;
 export interface RoutesDeps {
   readonly ledger: LedgerBook;
   readonly files: FileStore;
-  readonly messages: MessagesRoute;
+  readonly answerModel: ModelRoute;
 }
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export function createHandler({ ledger, files, messages }: RoutesDeps): Handler {
+export function createHandler({ ledger, files, answerModel }: RoutesDeps): Handler {
   async function answer(call: OpenCall, request: IncomingMessage, response: ServerResponse): Promise<Outcome> {
-    checkHeaders(request);
+    const dialect = dialectOf(call, request.headers);
+    const head: RequestHead = { path: call.path, query: queryOf(request), headers: request.headers };
+    dialect.checkKey(head);
     const body = hasBody(call.method) ? await readBody(request, MAXIMUM_BODY) : Buffer.alloc(0);
     switch (`${call.method} ${call.kind}`) {
-      case "POST messages": {
+      case "POST messages":
+      case "POST chat":
+      case "POST responses":
+      case "POST gemini": {
         const json = parseJson(body);
         ledger.keepBody(call, json, body.length);
-        return messages(call, json, response);
+        return answerModel({ call, dialect, head, body: json }, response);
       }
       case "POST count_tokens": {
         const json = parseJson(body);
@@ -40,7 +51,8 @@ export function createHandler({ ledger, files, messages }: RoutesDeps): Handler 
       }
       case "GET models": {
         const id = call.path.slice("/v1/models/".length);
-        sendJson(response, id === "" ? listModels(queryOf(request)) : getModel(decodeURIComponent(id)));
+        if (dialect === chat) sendJson(response, openaiModels(decodeURIComponent(id)));
+        else sendJson(response, id === "" ? listModels(head.query) : getModel(decodeURIComponent(id)));
         return "answered";
       }
       case "GET files":
@@ -49,7 +61,7 @@ export function createHandler({ ledger, files, messages }: RoutesDeps): Handler 
         const rest = decodeURIComponent(call.path.slice("/v1/files/".length));
         const contentType = request.headers["content-type"] ?? "";
         const { method } = call;
-        await answerFiles(files, { method, rest, query: queryOf(request), contentType, body }, response);
+        await answerFiles(files, { method, rest, query: head.query, contentType, body }, response);
         return "answered";
       }
       default:
@@ -57,12 +69,12 @@ export function createHandler({ ledger, files, messages }: RoutesDeps): Handler 
     }
   }
 
-  function fail(call: OpenCall, error: unknown, response: ServerResponse): Outcome {
+  function fail(call: OpenCall, headers: IncomingHttpHeaders, error: unknown, response: ServerResponse): Outcome {
     if (response.destroyed) return "aborted";
     const known = error instanceof ApiError ? error : bug(error);
     call.error = known.message;
     if (response.headersSent) response.destroy();
-    else sendError(response, known, call.id);
+    else sendError(response, known, dialectOf(call, headers).errorBody(known, call.id));
     return known === error ? "rejected" : "faulted";
   }
 
@@ -74,7 +86,9 @@ export function createHandler({ ledger, files, messages }: RoutesDeps): Handler 
 
     const call = ledger.open({ kind: kindOf(path), method, path, headers: request.headers });
     response.setHeader("request-id", call.id);
-    const outcome = await answer(call, request, response).catch((error: unknown) => fail(call, error, response));
+    const outcome = await answer(call, request, response).catch((error: unknown) =>
+      fail(call, request.headers, error, response),
+    );
     ledger.settle(call, outcome, response.headersSent ? response.statusCode : null);
   };
 }
@@ -87,17 +101,19 @@ function answerLedger(ledger: LedgerBook, request: IncomingMessage, response: Se
   sendJson(response, { totals: ledger.totals(), calls: ledger.calls(filter) });
 }
 
-function checkHeaders({ headers }: IncomingMessage): void {
-  if (headers["x-api-key"] === undefined && headers.authorization === undefined) {
-    throw new ApiError(401, { message: "x-api-key header is required" });
-  }
-  if (headers["anthropic-version"] === undefined) {
-    throw new ApiError(400, { message: "anthropic-version: header is required" });
-  }
+/** Whose words an answer has. What is asked for by a key of Anthropic's or nowhere at home is answered as Anthropic does. */
+function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
+  if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;
+  if (kind === "gemini" || path.startsWith("/v1beta/")) return gemini;
+  const isOpenAI = headers["anthropic-version"] === undefined && headers["x-api-key"] === undefined;
+  return isOpenAI && kind === "models" ? chat : messages;
 }
 
 function kindOf(path: string): CallKind {
   if (path === "/v1/messages") return "messages";
+  if (path === "/v1/chat/completions") return "chat";
+  if (path === "/v1/responses") return "responses";
+  if (/^\/v1beta\/models\/[^/]+:(generateContent|streamGenerateContent)$/.test(path)) return "gemini";
   if (path === "/v1/messages/count_tokens") return "count_tokens";
   if (path === "/v1/models" || path.startsWith("/v1/models/")) return "models";
   if (path === "/v1/files" || path.startsWith("/v1/files/")) return "files";

@@ -33,6 +33,12 @@ export interface Step {
   readonly cut?: CutFault;
   /** Silence that never ends: `true` from the start, or after some deltas. */
   readonly hang?: true | HangFault;
+  /** The answer ends as if it were whole, but before its end is said: `true` after all deltas, or after some. */
+  readonly endEarly?: true | EndEarlyFault;
+  /** Something else than an answer, with status 200. */
+  readonly instead?: InsteadFault;
+  /** How the answer differs from what OpenAI itself sends. Only in Chat Completions. */
+  readonly quirks?: Quirks;
   /** Each byte of the body in a chunk of its own. */
   readonly oneByte?: boolean;
   /** Chunk borders in the middle of every character that has more than one byte. */
@@ -89,6 +95,8 @@ export interface ErrorFault extends Fault {
   readonly status: number;
   readonly type?: string;
   readonly message?: string;
+  /** In the dialects of OpenAI, such as `insufficient_quota`. */
+  readonly code?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds, fractions allowed; sent as `retry-after`. */
   readonly retryAfter?: number;
@@ -106,6 +114,37 @@ export interface CutFault extends Fault {
 
 export interface HangFault extends Fault {
   readonly afterChunks?: number;
+}
+
+export interface EndEarlyFault extends Fault {
+  readonly afterChunks?: number;
+}
+
+export interface InsteadFault extends Fault {
+  /** A page of a proxy, or no byte. */
+  readonly body: "html" | "empty";
+}
+
+/** What servers that speak Chat Completions do differently. */
+export interface Quirks {
+  /** `index` of a call's deltas: left out, or 0 for every call. */
+  readonly index?: "missing" | "zero";
+  /** Calls have no `id`. */
+  readonly id?: "missing";
+  /** Every call in one delta. */
+  readonly wholeCalls?: boolean;
+  /** The deltas of several calls by turns. */
+  readonly interleaved?: boolean;
+  /** `arguments` as an object instead of a text. */
+  readonly objectArguments?: boolean;
+  /** Where reasoning is; `reasoning_content` unless told. Several say it several times. */
+  readonly reasoning?: readonly ("reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details")[];
+  /** `last`: in the delta that has the finish reason. `missing`: not even if asked for. */
+  readonly usage?: "missing" | "last";
+  /** Cached tokens as DeepSeek counts them. */
+  readonly cached?: "prompt_cache_hit_tokens";
+  /** The finish reason beside calls is `stop`. */
+  readonly stopBesideCalls?: boolean;
 }
 
 export interface Script {

@@ -1,12 +1,13 @@
 /** Sends an answer at the pace, and with the faults, that its step asks for. */
 import type { ServerResponse } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { ApiError, errorBody } from "./api-error.ts";
-import { streamEvent, type StreamEvent } from "./stream-events.ts";
+import { ApiError } from "./api-error.ts";
+import type { Dialect } from "./dialects/dialect.ts";
+import type { StreamEvent } from "./dialects/stream.ts";
 import { NO_FAULTS, type Faults } from "./faults.ts";
 import { JSON_TYPE } from "./http.ts";
 import type { Outcome } from "./ledger.ts";
-import type { Step, StreamErrorFault } from "./script.ts";
+import type { InsteadFault, Step, StreamErrorFault } from "./script.ts";
 
 const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" } as const;
 
@@ -17,6 +18,7 @@ export interface AnswerToSend {
   readonly step: Step;
   readonly faults: Faults;
   readonly requestId: string;
+  readonly dialect: Dialect;
 }
 
 export async function sendAnswer(response: ServerResponse, answer: AnswerToSend): Promise<Outcome> {
@@ -31,6 +33,7 @@ export async function sendAnswer(response: ServerResponse, answer: AnswerToSend)
     if (step.delayMs) await setTimeout(step.delayMs, undefined, { signal });
     if (faults.hang && (faults.hang.afterChunks ?? 0) === 0) return silence(signal);
     if (faults.cut?.afterBytes === 0) return hangUp(response);
+    if (faults.instead) return sendInstead(response, faults.instead);
     response.writeHead(200, headers);
     return send(response, answer, signal);
   });
@@ -62,7 +65,7 @@ async function send(response: ServerResponse, answer: AnswerToSend, signal: Abor
   const { step, faults } = answer;
   const broken = answer.stream && faults.streamError;
   let room = faults.cut?.afterBytes ?? Infinity;
-  for (const { text, isDelta } of eventsToSend(answer)) {
+  for (const { text, kind } of eventsToSend(answer)) {
     const bytes = Buffer.from(text).subarray(0, room);
     for (const piece of piecesOf(bytes, step)) {
       if (signal.aborted) return "aborted";
@@ -72,32 +75,41 @@ async function send(response: ServerResponse, answer: AnswerToSend, signal: Abor
     }
     room -= bytes.length;
     if (room <= 0) return hangUp(response);
-    if (isDelta && step.chunkDelayMs) await setTimeout(step.chunkDelayMs, undefined, { signal });
+    if (kind === "delta" && step.chunkDelayMs) await setTimeout(step.chunkDelayMs, undefined, { signal });
   }
   if (faults.hang) return silence(signal);
   if (faults.cut) return hangUp(response);
   response.end();
-  return broken ? "faulted" : "answered";
+  return broken || (answer.stream && faults.endEarly) ? "faulted" : "answered";
 }
 
-function eventsToSend({ events, faults, stream, requestId }: AnswerToSend): readonly StreamEvent[] {
+const PAGE = "<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>";
+
+function sendInstead(response: ServerResponse, { body }: InsteadFault): Outcome {
+  const type = body === "html" ? { "content-type": "text/html" } : STREAM_TYPE;
+  response.writeHead(200, type).end(body === "html" ? PAGE : "");
+  return "faulted";
+}
+
+function eventsToSend({ events, faults, stream, requestId, dialect }: AnswerToSend): readonly StreamEvent[] {
   if (faults.hang?.afterChunks !== undefined) return upToDelta(events, faults.hang.afterChunks);
+  if (stream && faults.endEarly) return upToDelta(events, faults.endEarly.afterChunks ?? Infinity);
   if (!stream || !faults.streamError) return events;
-  return [...upToDelta(events, faults.streamError.afterChunks ?? 1), errorEvent(faults.streamError, requestId)];
+  const error = dialect.errorEvent(errorOf(faults.streamError), requestId);
+  return [...upToDelta(events, faults.streamError.afterChunks ?? 1), error];
 }
 
 /** The events until this many deltas have passed, but never the end of the message. */
 function upToDelta(events: readonly StreamEvent[], count: number): readonly StreamEvent[] {
-  const end = events.findIndex(({ text }) => text.startsWith("event: message_delta"));
-  const places = events.flatMap(({ isDelta }, index) => (isDelta ? [index] : []));
+  const end = events.findIndex(({ kind }) => kind === "end");
+  const places = events.flatMap(({ kind }, index) => (kind === "delta" ? [index] : []));
   const place = places[count - 1];
-  if (count === 0) return events.slice(0, 2);
+  if (count === 0) return events.filter(({ kind }) => kind === "start");
   return events.slice(0, place === undefined ? end : place + 1);
 }
 
-function errorEvent({ type, message }: StreamErrorFault, requestId: string): StreamEvent {
-  const error = new ApiError(type === undefined || type === "overloaded_error" ? 529 : 500, { type, message });
-  return streamEvent("error", errorBody(error, requestId));
+function errorOf({ type, message }: StreamErrorFault): ApiError {
+  return new ApiError(type === undefined || type === "overloaded_error" ? 529 : 500, { type, message });
 }
 
 function piecesOf(bytes: Buffer, step: Step): readonly Buffer[] {

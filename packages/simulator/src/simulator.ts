@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createFileStore } from "./file-store.ts";
 import { randomIds, type Ids } from "./ids.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
-import { createMessagesRoute } from "./messages-route.ts";
+import { createModelRoute } from "./model-route.ts";
 import { createPromptCache } from "./prompt-cache.ts";
 import { createHandler } from "./routes.ts";
 
@@ -19,9 +19,9 @@ export interface SimulatorOptions extends LedgerOptions {
   readonly keepsProcess?: boolean;
 }
 
-/** A running Messages API that never bills. */
+/** A running model that never bills, behind the APIs of four providers. */
 export interface Simulator {
-  /** For `baseURL` and `ANTHROPIC_BASE_URL`. */
+  /** For `baseURL` and `ANTHROPIC_BASE_URL`; OpenAI's client wants `/v1` after it. */
   readonly url: string;
   readonly port: number;
   readonly ledger: Ledger;
@@ -39,8 +39,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const ledger = createLedger({ now, ids }, options);
   const files = createFileStore({ ids, now });
   const cache = createPromptCache({ now });
-  const messages = createMessagesRoute({ ids, now, files, cache, demoDelayMs });
-  const handle = createHandler({ ledger, files, messages });
+  const answerModel = createModelRoute({ ids, now, files, cache, demoDelayMs });
+  const handle = createHandler({ ledger, files, answerModel });
 
   // A client's pool keeps idle connections; closing them under it would look like a fault that nobody asked for.
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => void handle(request, response));

@@ -1,6 +1,6 @@
 /** What API version 2026-10-21 refuses and 2023-06-01 took. The SDK speaks the new one, Claude Code 2.1 the old one. */
-import { invalid } from "./api-error.ts";
-import { isObject, type JsonObject, type Message } from "./wire.ts";
+import { invalid } from "../../api-error.ts";
+import { isObject, type JsonObject, type Message } from "../../wire.ts";
 
 const SAMPLING = ["temperature", "top_p", "top_k"];
 

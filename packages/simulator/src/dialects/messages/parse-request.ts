@@ -1,10 +1,10 @@
 /** The edge: an unknown body becomes a request, or a 400 with the sentence that the API would use. */
-import { invalid } from "./api-error.ts";
-import { checkPairs } from "./check-pairs.ts";
+import { invalid } from "../../api-error.ts";
+import { checkPairs } from "../../check-pairs.ts";
 import { checkVersion } from "./check-version.ts";
 import { parseMessages, parseBlocks } from "./parse-messages.ts";
 import { parseToolChoice, parseTools } from "./parse-tools.ts";
-import { isObject, type CacheControl, type JsonObject, type MessagesRequest } from "./wire.ts";
+import { isObject, type CacheControl, type JsonObject, type MessagesRequest } from "../../wire.ts";
 
 const MAXIMUM_BREAKPOINTS = 4;
 const THINKING_TYPES = ["adaptive", "between_tools", "disabled", "enabled"];

@@ -1,5 +1,5 @@
-import { invalid } from "./api-error.ts";
-import { isObject, type MessagesRequest, type Tool } from "./wire.ts";
+import { invalid } from "../../api-error.ts";
+import { isObject, type MessagesRequest, type Tool } from "../../wire.ts";
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 

@@ -1,13 +1,14 @@
 /** An answer as the events of a stream. */
-import type { AssistantMessage, Block } from "./wire.ts";
+import type { AssistantMessage, Block } from "../../wire.ts";
+import { DEFAULT_CHUNK, inputText, pieces, type StreamEvent } from "../stream.ts";
 
-export interface StreamEvent {
-  readonly text: string;
-  /** Deltas are what `chunk…` and `after…Chunks` of a step count. */
-  readonly isDelta: boolean;
-}
-
-const DEFAULT_CHUNK = 64;
+const KINDS: Readonly<Record<string, StreamEvent["kind"]>> = {
+  message_start: "start",
+  ping: "start",
+  content_block_delta: "delta",
+  message_delta: "end",
+  message_stop: "end",
+};
 
 export function streamEventsOf(message: AssistantMessage, chunk: number = DEFAULT_CHUNK): readonly StreamEvent[] {
   const events: StreamEvent[] = [startOf(message), streamEvent("ping", { type: "ping" })];
@@ -26,7 +27,7 @@ export function streamEventsOf(message: AssistantMessage, chunk: number = DEFAUL
 
 export function streamEvent(event: string, data: object | string): StreamEvent {
   const json = typeof data === "string" ? data : JSON.stringify(data);
-  return { text: `event: ${event}\ndata: ${json}\n\n`, isDelta: event === "content_block_delta" };
+  return { text: `event: ${event}\ndata: ${json}\n\n`, kind: KINDS[event] ?? "part" };
 }
 
 function startOf(message: AssistantMessage): StreamEvent {
@@ -83,28 +84,11 @@ function deltasOf(block: Block, chunk: number): readonly object[] {
     ];
   }
   if (!isUse(block)) return [];
-  const json = JSON.stringify(block.input ?? {});
+  const json = inputText(block);
   const parts = ["", ...(json === "{}" ? [] : pieces(json, chunk))];
   return parts.map((partial_json) => ({ type: "input_json_delta", partial_json }));
 }
 
 function isUse(block: Block): boolean {
   return block.type === "tool_use" || block.type === "server_tool_use" || block.type === "mcp_tool_use";
-}
-
-function pieces(text: string, size: number): readonly string[] {
-  const result: string[] = [];
-  let start = 0;
-  while (start < text.length) {
-    let end = Math.min(text.length, start + size);
-    // The API never cuts a character in two; JSON would carry the halves as escapes.
-    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end += 1;
-    result.push(text.slice(start, end));
-    start = end;
-  }
-  return result;
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }

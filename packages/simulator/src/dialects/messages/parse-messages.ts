@@ -1,6 +1,6 @@
-import { invalid } from "./api-error.ts";
-import { isOwnSignatureBroken } from "./signature.ts";
-import { isObject, type Block, type Message } from "./wire.ts";
+import { invalid } from "../../api-error.ts";
+import { isOwnSignatureBroken } from "../../signature.ts";
+import { isObject, type Block, type Message } from "../../wire.ts";
 
 const ROLES = new Set<unknown>(["user", "assistant", "system"]);
 

@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { ApiError } from "../api-error.ts";
+import type { Step } from "../script.ts";
+import type { AssistantMessage, JsonObject, MessagesRequest, Usage } from "../wire.ts";
+import type { StreamEvent } from "./stream.ts";
+
+/**
+ * An API of models that the simulator speaks.
+ *
+ * Everything between is the same for all: a request is read into the shape of the Messages API, a step of a script becomes
+ * an answer in that shape, and the answer is written in the words of the API that was asked.
+ */
+export interface Dialect {
+  /** What the ids of tool calls begin with. */
+  readonly callPrefix: string;
+  /** Throws the API's own error if the request has no key. */
+  checkKey(head: RequestHead): void;
+  /** Throws the API's own error if it would not take the request. */
+  parse(body: unknown, head: RequestHead): MessagesRequest;
+  /** What the API counts, from what the simulator counts. */
+  readonly usage?: (usage: Usage) => Usage;
+  /** An answer as one document. */
+  whole(answer: Answer): JsonObject;
+  /** An answer as the events of a stream. */
+  events(answer: Answer): readonly StreamEvent[];
+  errorBody(error: ApiError, requestId: string): string;
+  /** An error in the middle of a stream. */
+  errorEvent(error: ApiError, requestId: string): StreamEvent;
+}
+
+export interface RequestHead {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What was made of a step, and for which request. */
+export interface Answer {
+  readonly message: AssistantMessage;
+  readonly request: MessagesRequest;
+  /** The request as it came. */
+  readonly asked: JsonObject;
+  readonly step: Step;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}

@@ -1,0 +1,29 @@
+/** Google's Gemini API: `generateContent` and `streamGenerateContent`. */
+import { ApiError } from "../../api-error.ts";
+import type { Dialect } from "../dialect.ts";
+import { errorBody } from "./errors.ts";
+import { contentChunks, contentResponse } from "./content-response.ts";
+import { parseGemini } from "./parse-gemini.ts";
+
+export const gemini: Dialect = {
+  callPrefix: "call_",
+  checkKey({ headers, query }) {
+    if (headers["x-goog-api-key"] !== undefined || query.has("key") || headers.authorization !== undefined) return;
+    throw new ApiError(403, {
+      message:
+        "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+    });
+  },
+  parse: parseGemini,
+  // Writing to the cache is neither told nor billed.
+  usage: ({ input_tokens, cache_creation_input_tokens: written, ...usage }) => ({
+    ...usage,
+    input_tokens: input_tokens + written,
+    cache_creation_input_tokens: 0,
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+  }),
+  whole: contentResponse,
+  events: contentChunks,
+  errorBody,
+  errorEvent: (error) => ({ text: `data: ${errorBody(error)}\r\n\r\n`, kind: "end" }),
+};

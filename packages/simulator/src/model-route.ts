@@ -1,0 +1,81 @@
+/** A call of a model, in any dialect: which step, with which faults, as which answer. */
+import type { ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { buildAnswer, type AnswerDeps } from "./answer.ts";
+import { ApiError } from "./api-error.ts";
+import { demoStep } from "./demo.ts";
+import type { Dialect, RequestHead } from "./dialects/dialect.ts";
+import { createFaultCounter, NO_FAULTS } from "./faults.ts";
+import { sendError } from "./http.ts";
+import type { OpenCall, Outcome } from "./ledger.ts";
+import { planScript } from "./plan.ts";
+import type { ErrorFault, Step } from "./script.ts";
+import { sendAnswer, untilGone } from "./send-answer.ts";
+import { titleStep } from "./title.ts";
+import type { JsonObject } from "./wire.ts";
+
+export interface ModelDeps extends Omit<AnswerDeps, "count"> {
+  /** Between the deltas of a demo answer, so that people see it being written. */
+  readonly demoDelayMs: number;
+}
+
+/** What was asked, and how to answer it. */
+export interface Asked {
+  readonly call: OpenCall;
+  readonly dialect: Dialect;
+  readonly head: RequestHead;
+  readonly body: unknown;
+}
+
+export type ModelRoute = (asked: Asked, response: ServerResponse) => Promise<Outcome>;
+
+export function createModelRoute(deps: ModelDeps): ModelRoute {
+  const dueFaults = createFaultCounter();
+
+  return async ({ call, dialect, head, body }, response) => {
+    const request = dialect.parse(body, head);
+    call.model = request.model;
+    call.stream = request.stream;
+    const title = titleStep(request);
+    const plan = title ? null : planScript(request.messages, request.model);
+    call.label = plan?.script.label ?? null;
+    call.step = plan?.number ?? null;
+
+    const step = plan?.step ?? title ?? { ...demoStep(request), chunk: 12, chunkDelayMs: deps.demoDelayMs };
+    const faults = plan ? dueFaults(step, `${plan.number} ${plan.script.source}`) : NO_FAULTS;
+    if (faults.error) return sendFault({ call, dialect, head, body }, faults.error, step, response);
+
+    const message = buildAnswer(step, request, { ...deps, ...dialectParts(dialect, deps) });
+    call.usage = message.usage;
+    call.stopReason = message.stop_reason;
+    const answer = { message, request, asked: body as JsonObject, step, now: deps.now() };
+    const events = request.stream
+      ? dialect.events(answer)
+      : [{ text: JSON.stringify(dialect.whole(answer)), kind: "part" as const }];
+    return sendAnswer(response, { events, stream: request.stream, step, faults, requestId: call.id, dialect });
+  };
+}
+
+/** What the answers of a dialect have of their own: the ids of calls, and what is counted. */
+function dialectParts({ callPrefix, usage }: Dialect, { ids }: ModelDeps): Pick<AnswerDeps, "ids" | "count"> {
+  return {
+    ids: (prefix) => ids(prefix === "toolu_" ? callPrefix : prefix),
+    count: usage ?? ((counted) => counted),
+  };
+}
+
+function sendFault(
+  { call, dialect }: Asked,
+  fault: ErrorFault,
+  step: Step,
+  response: ServerResponse,
+): Promise<Outcome> {
+  const retryAfter = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
+  const error = new ApiError(fault.status, { ...fault, headers: { ...retryAfter, ...fault.headers } });
+  return untilGone(response, async (signal) => {
+    if (step.delayMs) await setTimeout(step.delayMs, undefined, { signal });
+    call.error = error.message;
+    sendError(response, error, dialect.errorBody(error, call.id));
+    return "faulted";
+  });
+}
