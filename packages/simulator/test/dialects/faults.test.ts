@@ -71,10 +71,14 @@ describe.each(Object.keys(STREAMS))("%s", (dialect) => {
 
 test("errors have OpenAI's shape, type and code, with retry-after only if it is given", async () => {
   const { openai } = await rig();
-  const failed = async (error: NonNullable<Step["error"]>) =>
-    (await openai.responses
-      .create({ model: "gpt-6", input: play({ error }) })
-      .catch((reason: unknown) => reason)) as InstanceType<typeof OpenAI.APIError>;
+  const failed = async (error: NonNullable<Step["error"]>) => {
+    try {
+      await openai.responses.create({ model: "gpt-6", input: play({ error }) });
+    } catch (reason) {
+      return reason as InstanceType<typeof OpenAI.APIError>;
+    }
+    throw new Error("The call should have failed.");
+  };
   const busy = await failed({ status: 429, retryAfter: 3 });
   expect(busy).toBeInstanceOf(OpenAI.RateLimitError);
   expect([busy.code, busy.headers?.get("retry-after")]).toEqual(["rate_limit_exceeded", "3"]);
