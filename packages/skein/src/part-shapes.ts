@@ -56,7 +56,7 @@ export function checkPartShapes({ memory, store, files, memory_store_type }: Age
       refuse('"memory" needs a type: a name for it, of 1 to 50 characters.');
     if (memory_store_type !== undefined && memory_store_type !== type)
       refuse(
-        `"memory" is of the type "${type}" and memory_store_type is "${String(memory_store_type)}". Leave memory_store_type out.`,
+        `"memory" is of the type "${type}" and memory_store_type is ${JSON.stringify(memory_store_type)}. Leave memory_store_type out.`,
       );
   }
   if (store !== undefined && typeof store !== "string") {

@@ -61,7 +61,7 @@ function namesOf(exported: Readonly<Record<string, unknown>>): z.core.$ZodRegist
     taken.add(id);
   }
   const own = names.get.bind(names);
-  names.get = (schema) => ({ ...z.globalRegistry.get(schema), ...own(schema) }) as never;
+  names.get = (schema) => ({ ...z.globalRegistry.get(schema), ...own(schema) });
   return names;
 }
 

@@ -39,7 +39,8 @@ test("a tool that the caller runs may have a time limit, of which the model is n
   expect(of("await.opened")).toMatchObject({ awaits: [{ name: "pick", expires_at: expect.any(String) }] });
   expect(of("await.resolved")).toMatchObject({ tool_use_id: "call_1", resolution: "timed_out" });
   const [sent] = (await call("GET", `${run}/steps/1`)).body.data;
-  expect((sent?.["body"] as { tools: unknown }).tools).toEqual([{ ...pick, timeout_ms: undefined }]);
+  expect(sent).toMatchObject({ body: { tools: [{ name: "pick" }] } });
+  expect(JSON.stringify(sent)).not.toContain("timeout_ms");
   const { body: patched } = await call("PATCH", `/v1/agents/${agentId}`, { tools: [] });
   expect(patched["config"]).toMatchObject({ tool_schemas: [pick] });
 });
