@@ -6,7 +6,7 @@ import type { Dialect, RequestHead } from "./dialects/dialect.ts";
 import { gemini } from "./dialects/gemini/index.ts";
 import { messages } from "./dialects/messages/index.ts";
 import { parsePrompt } from "./dialects/messages/parse-request.ts";
-import { openaiModels } from "./dialects/openai/models.ts";
+import { openaiModels } from "./openai/models.ts";
 import { responses } from "./dialects/responses/index.ts";
 import type { FileStore } from "./file-store.ts";
 import { answerFiles } from "./files-route.ts";

@@ -1,6 +1,6 @@
 /** OpenAI's Chat Completions, and what other servers make of it (`quirks`). */
-import { errorBody, errorOf } from "../openai/errors.ts";
-import { checkBearer } from "../openai/fields.ts";
+import { errorBody, errorOf } from "../../openai/errors.ts";
+import { checkBearer } from "../../openai/fields.ts";
 import type { Dialect } from "../dialect.ts";
 import { completionOf } from "./completion.ts";
 import { chunksOf } from "./chunks.ts";

@@ -1,7 +1,7 @@
 /** The messages of a chat: their shapes, and that every call is followed by its result. */
 import type { Block, JsonObject, Message } from "../../wire.ts";
-import { missing, refused, wrongType } from "../openai/errors.ts";
-import { attachment, inputOf, listAt, objectAt, oneOfAt, stringAt } from "../openai/fields.ts";
+import { missing, refused, wrongType } from "../../openai/errors.ts";
+import { attachment, inputOf, listAt, objectAt, oneOfAt, stringAt } from "../../openai/fields.ts";
 
 const ROLES = ["system", "assistant", "user", "tool", "developer"] as const;
 /** Where servers put reasoning, and want it back. */

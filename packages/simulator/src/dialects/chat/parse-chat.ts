@@ -1,7 +1,7 @@
 /** A request of Chat Completions becomes one of the simulator's own, or a 400 with the sentence that OpenAI would use. */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
-import { refused, wrongType, wrongValue } from "../openai/errors.ts";
+import { refused, wrongType, wrongValue } from "../../openai/errors.ts";
 import {
   AUTOMATIC_CACHE,
   EFFORTS,
@@ -16,7 +16,7 @@ import {
   outputSchema,
   stringAt,
   toolChoice,
-} from "../openai/fields.ts";
+} from "../../openai/fields.ts";
 import { parseChatMessages } from "./parse-chat-messages.ts";
 
 const KNOWN = new Set(

@@ -2,7 +2,7 @@
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
 import type { RequestHead } from "../dialect.ts";
-import { AUTOMATIC_CACHE } from "../openai/fields.ts";
+import { AUTOMATIC_CACHE } from "../../openai/fields.ts";
 import { refused } from "./errors.ts";
 import { parseContents, textParts } from "./parse-contents.ts";
 

@@ -1,6 +1,6 @@
 /** OpenAI's Responses API, without its memory: nothing is stored, so items come back whole or not at all. */
-import { errorBody, errorOf } from "../openai/errors.ts";
-import { checkBearer } from "../openai/fields.ts";
+import { errorBody, errorOf } from "../../openai/errors.ts";
+import { checkBearer } from "../../openai/fields.ts";
 import type { Dialect } from "../dialect.ts";
 import { parseResponses } from "./parse-responses.ts";
 import { responseEvents } from "./response-events.ts";

@@ -1,8 +1,8 @@
 /** The items of a request: what was said, called and thought before, in the order in which it came. */
 import { ApiError } from "../../api-error.ts";
 import { isObject, type Block, type JsonObject, type Message } from "../../wire.ts";
-import { missing, refused, wrongType, wrongValue } from "../openai/errors.ts";
-import { attachment, inputOf, listAt, objectAt, oneOfAt, stringAt } from "../openai/fields.ts";
+import { missing, refused, wrongType, wrongValue } from "../../openai/errors.ts";
+import { attachment, inputOf, listAt, objectAt, oneOfAt, stringAt } from "../../openai/fields.ts";
 import { isSealBroken } from "./sealed-reasoning.ts";
 
 const TYPES = ["message", "reasoning", "function_call", "function_call_output", "item_reference"];

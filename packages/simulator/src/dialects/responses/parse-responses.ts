@@ -1,7 +1,7 @@
 /** A request of the Responses API becomes one of the simulator's own, or a 400 with the sentence that OpenAI would use. */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type Block, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
-import { refused } from "../openai/errors.ts";
+import { refused } from "../../openai/errors.ts";
 import {
   AUTOMATIC_CACHE,
   EFFORTS,
@@ -16,7 +16,7 @@ import {
   outputSchema,
   stringAt,
   toolChoice,
-} from "../openai/fields.ts";
+} from "../../openai/fields.ts";
 import { parseItems } from "./parse-items.ts";
 
 const KNOWN = new Set(

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type Anthropic from "@anthropic-ai/sdk";
 import { script } from "@skein/simulator";
-import { ask, HEADERS, play, rig, textOf } from "./client.ts";
+import { ask, HEADERS, play, rig, textOf } from "../client.ts";
 
 const everything = {
   thinking: "Let me think about the wörld 🌍.",

@@ -1,6 +1,6 @@
 /** Errors in OpenAI's shape: a sentence, a type, the parameter and a code. */
-import { ApiError } from "../../api-error.ts";
-import type { JsonObject } from "../../wire.ts";
+import { ApiError } from "../api-error.ts";
+import type { JsonObject } from "../wire.ts";
 
 const TYPES: Readonly<Record<number, readonly [type: string, code: string | null, message: string]>> = {
   401: ["invalid_request_error", "invalid_api_key", "Incorrect API key provided."],

@@ -1,5 +1,5 @@
-import { ApiError } from "../../api-error.ts";
-import type { JsonObject } from "../../wire.ts";
+import { ApiError } from "../api-error.ts";
+import type { JsonObject } from "../wire.ts";
 
 const NAMES = ["gpt-6", "gpt-6-mini"];
 const MODELS: readonly JsonObject[] = NAMES.map((id) => ({

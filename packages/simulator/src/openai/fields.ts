@@ -1,14 +1,7 @@
 /** What Chat Completions and Responses check in the same way. */
-import { ApiError } from "../../api-error.ts";
-import {
-  isObject,
-  type Block,
-  type CacheControl,
-  type JsonObject,
-  type MessagesRequest,
-  type Tool,
-} from "../../wire.ts";
-import type { RequestHead } from "../dialect.ts";
+import { ApiError } from "../api-error.ts";
+import { isObject, type Block, type CacheControl, type JsonObject, type MessagesRequest, type Tool } from "../wire.ts";
+import type { RequestHead } from "../dialects/dialect.ts";
 import { missing, refused, wrongType, wrongValue } from "./errors.ts";
 
 /** Prefixes are cached without being asked. */
