@@ -34,6 +34,8 @@ export type {
   SessionSummary,
   Snapshot,
   Store,
+  TextPlace,
+  ToolUsageQuery,
   UsageKey,
   UsageQuery,
 } from "./ports/store.ts";
@@ -134,10 +136,11 @@ export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
 export { listChanged } from "./sessions/changed-sessions.ts";
 export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
-export { countSessions, listSessions, metadataPairs, sortKey } from "./sessions/session-list.ts";
+export { countSessions, listSessions, metadataPairs, nextSkip, skippedBy, sortKey } from "./sessions/session-list.ts";
 export { type Sessions, createSessions } from "./sessions/sessions.ts";
 export { createSubagents } from "./sessions/subagents.ts";
-export { addedUsage } from "./sessions/usage.ts";
+export { AROUND_TEXT, BEFORE_TEXT, MOST_PLACES, jsonText } from "./sessions/text-search.ts";
+export { addedUsage, countedTools } from "./sessions/usage.ts";
 
 // The store in memory, and what other stores share with it.
 export { checkVersion, listRecords, storedRecord } from "./memory-store/memory-records.ts";
@@ -150,6 +153,7 @@ export {
   newRun,
   pageOfMessages,
   pageOfRuns,
+  placesIn,
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
 

@@ -4,6 +4,7 @@ import { plural } from "../ui/amounts.ts";
 import { highlighted, languageOf } from "./highlight.tsx";
 import { shownLine, shownLines, visible } from "./safe-text.ts";
 
+/** One line of a difference. */
 interface Line {
   readonly sign: " " | "+" | "-";
   readonly text: string;
@@ -28,11 +29,27 @@ interface DifferenceProps {
 
 /** Two texts, line by line, with the changed words marked. */
 export function Difference({ before, after, path = "", isWhole = false, isChangesOnly = false }: DifferenceProps) {
-  const [isOpen, setOpen] = useState(isWhole);
   const lines = useMemo(
     () => linesOf(before, after).filter(({ sign }) => !isChangesOnly || sign !== " "),
     [before, after, isChangesOnly],
   );
+  return <Lines lines={lines} path={path} isWhole={isWhole} />;
+}
+
+/** A difference in the unified format, as servers give it. */
+export function UnifiedDifference({ diff, path }: { readonly diff: string; readonly path: string }) {
+  const lines = useMemo(() => unifiedLines(diff), [diff]);
+  return <Lines lines={lines} path={path} isWhole={false} />;
+}
+
+interface LinesProps {
+  readonly lines: readonly Line[];
+  readonly path: string;
+  readonly isWhole: boolean;
+}
+
+function Lines({ lines, path, isWhole }: LinesProps) {
+  const [isOpen, setOpen] = useState(isWhole);
   const shown = isOpen ? lines : lines.slice(0, SHOWN);
   const language = languageOf(path);
   return (
@@ -80,6 +97,24 @@ function linesOf(before: string, after: string): readonly Line[] {
     }
   }
   return paired(before === "" ? lines.filter(({ sign }) => sign === "+") : lines);
+}
+
+/** The lines of a difference in the unified format, without the names of the files. A gap between its parts is an empty number. */
+export function unifiedLines(diff: string): readonly Line[] {
+  const lines: Line[] = [];
+  let [oldAt, newAt] = [1, 1];
+  for (const text of visible(diff).replace(/\n$/, "").split("\n")) {
+    const [, before, after] = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(text) ?? [];
+    const sign = text[0];
+    if (before !== undefined && after !== undefined) [oldAt, newAt] = [Number(before), Number(after)];
+    else if (/^(?:---|\+\+\+) /.test(text) && lines.length === 0) continue;
+    else if (sign === "+" || sign === "-" || sign === " ") {
+      lines.push({ sign, text: shownLine(text.slice(1)), number: sign === "-" ? oldAt : newAt });
+      if (sign !== "+") oldAt += 1;
+      if (sign !== "-") newAt += 1;
+    }
+  }
+  return paired(lines);
 }
 
 function whole(text: string, sign: "+" | "-"): readonly Line[] {

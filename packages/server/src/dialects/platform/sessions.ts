@@ -29,6 +29,19 @@ export const sessionHandlers = {
     await call.agents.get(params.agent_id);
     return listed(call, query, params.agent_id);
   },
+  async searchSessions({ query: { q, agent_id, limit, cursor, ...query } }, call) {
+    const found = await call.sessions.search({
+      ...filterOf(query, agent_id),
+      text: q,
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    });
+    return {
+      data: found.items.map(({ session, ...match }) => ({ session: wire(session), ...match })),
+      next_cursor: cursorOf(found.cursor),
+      searched_until: found.searchedUntil,
+    };
+  },
   async getSession({ params }, call) {
     const session = await sessionIn(call, params);
     const unserved = await unservedOf(call, session);
@@ -144,6 +157,9 @@ async function createFor(
   return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));
 }
 
+/** The orders of lists in the words of a store. */
+const ORDERS = { created: "begun", last_run: "used", cost: "cost", title: "title" } as const;
+
 interface ListQuery {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -155,7 +171,7 @@ interface ListQuery {
   readonly ids?: string | undefined;
   readonly offset?: number | undefined;
   readonly top_level?: "true" | "false" | undefined;
-  readonly sort?: "created" | "last_run" | undefined;
+  readonly sort?: keyof typeof ORDERS | undefined;
   readonly count?: "true" | "false" | undefined;
   readonly include?: string | undefined;
   readonly tag?: string | undefined;
@@ -170,13 +186,14 @@ async function listed(
 ): Promise<SessionPage | CheckedAnswer> {
   const { limit, cursor, offset, sort, count, include } = query;
   const filter = filterOf(query, agentId);
+  const isCounted = sort === "cost" || sort === "title";
   if (query.ids !== undefined) return named(call, query.ids.split(","), include);
   const page = await call.sessions.list({
     ...filter,
     ...(limit !== undefined && { limit }),
-    ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    ...(cursor !== undefined && { cursor: placeOf(cursor, isCounted ? PLACES.number : PLACES.session) }),
     ...(offset !== undefined && { offset }),
-    ...(sort === "last_run" && { order: "used" }),
+    ...(sort !== undefined && { order: ORDERS[sort] }),
   });
   if (count !== "true" && include === undefined) return { checked: pageText(page) };
   return {

@@ -1,5 +1,5 @@
 import type { UsageKey } from "@skein/core";
-import type { UsageRow } from "@skein/protocol";
+import type { ParsedRequest, UsageRow } from "@skein/protocol";
 import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
@@ -55,19 +55,26 @@ export const systemHandlers = {
     const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
     return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
   },
-  async usage({ query: { group_by, from, to, agent_id, session_id } }, { sessions }) {
+  async usage({ query: { group_by, ...bounds } }, { sessions }) {
     const [by = "day", secondKey] = group_by.split(",") as UsageKey[];
-    const rows = await sessions.usage({
-      by,
-      secondKey,
-      ...(session_id !== undefined && { sessionId: session_id }),
-      ...(agent_id !== undefined && { agentId: agent_id }),
-      ...(from !== undefined && { from: new Date(from).toISOString() }),
-      ...(to !== undefined && { to: new Date(to).toISOString() }),
-    });
+    const rows = await sessions.usage({ by, secondKey, ...boundsOf(bounds) });
     return { data: rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1)) };
   },
+  async toolUsage({ query }, { sessions }) {
+    const rows = await sessions.toolUsage(boundsOf(query));
+    return { data: rows.toSorted((a, b) => (`${a.day} ${a.tool}` < `${b.day} ${b.tool}` ? 1 : -1)) };
+  },
 } satisfies Partial<Handlers>;
+
+/** Whose usage is asked for, and of which time. */
+function boundsOf({ from, to, agent_id, session_id }: ParsedRequest<"toolUsage">["query"]) {
+  return {
+    ...(session_id !== undefined && { sessionId: session_id }),
+    ...(agent_id !== undefined && { agentId: agent_id }),
+    ...(from !== undefined && { from: new Date(from).toISOString() }),
+    ...(to !== undefined && { to: new Date(to).toISOString() }),
+  };
+}
 
 function orderOf({ key, second_key }: UsageRow): string {
   return `${key} ${second_key ?? ""}`;
