@@ -20,7 +20,7 @@ export interface TextQuery extends SessionFilter {
 }
 
 /** A session, and the last place in it where the text stands. */
-export interface TextMatch {
+interface TextMatch {
   readonly session: Session;
   readonly role: MessageRow["role"];
   readonly sequence: number;
