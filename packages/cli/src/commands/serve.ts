@@ -64,7 +64,13 @@ function stopSignal(): Promise<void> {
 
 /** What the person who starts a server reads. The key itself is for a terminal alone: other output is often kept as a log. */
 export function greeting(
-  { url, key, model, hasConsole }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole">,
+  {
+    url,
+    metricsUrl,
+    key,
+    model,
+    hasConsole,
+  }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole"> & Partial<Pick<RunningServer, "metricsUrl">>,
   settings: Pick<ServeSettings, "storeUrl">,
   isTerminal: boolean,
 ): string {
@@ -75,7 +81,7 @@ export function greeting(
   Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
-  ${hasConsole ? "Console " : "Reference"} ${url}/
+  ${hasConsole ? "Console " : "Reference"} ${url}/${metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`}
 
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'

@@ -40,8 +40,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.close();
     };
     const url = await server.listen(options);
+    const { metricsPort } = options;
+    const metricsUrl = metricsPort === undefined ? undefined : await server.listenForMetrics(metricsPort);
     const { description, simulated } = parts.model;
-    return { url, key, model: { description, simulated }, hasConsole: deps.console !== undefined, close };
+    const hasConsole = deps.console !== undefined;
+    return { url, metricsUrl, key, model: { description, simulated }, hasConsole, close };
   } catch (error) {
     await close();
     throw error;
@@ -58,6 +61,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
     wake: host.engine.wake,
+    driven: host.driven,
     engineCheck: parts.engineCheck,
     apiProcesses: parts.apiProcesses,
     isWorker: options.engine?.role === "worker",
