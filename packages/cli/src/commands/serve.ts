@@ -64,7 +64,7 @@ function stopSignal(): Promise<void> {
 
 /** What the person who starts a server reads. The key itself is for a terminal alone: other output is often kept as a log. */
 export function greeting(
-  { url, key, model, hasConsole }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole">,
+  { url, key, model, hasConsole, walls }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls">,
   settings: Pick<ServeSettings, "storeUrl">,
   isTerminal: boolean,
 ): string {
@@ -74,6 +74,7 @@ export function greeting(
 
   Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
+  Sandbox  ${walls}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
   ${hasConsole ? "Console " : "Reference"} ${url}/
 
