@@ -26,6 +26,8 @@ const Mark = z.object({ until: z.iso.datetime() });
 const MARK_MS = 60_000;
 /** Sessions of which it is remembered how far they were looked at. */
 const SEEN = 10_000;
+/** So many webhooks are looked at together; of more, those of one tenant. */
+const FEW = 200;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
   const { records } = store;
@@ -52,8 +54,16 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     return found;
   }
 
+  /** What webhooks of any tenant want to hear of; undefined if there are too many to look at. */
+  const wantedByAny = oneForAll(async () => {
+    const { items, cursor } = await records.list({ tenant: TENANT, kind: "webhook", limit: FEW });
+    return cursor === null ? new Set(items.flatMap(({ value }) => StoredWebhook.parse(value).events)) : undefined;
+  });
+
   /** Kept before it is sent: a notice that was written down survives the process. */
   async function tell(sessionId: string, events: readonly ToldEvent[]): Promise<void> {
+    const wanted = await wantedByAny();
+    if (wanted && !events.some(({ event_type }) => wanted.has(event_type))) return;
     const session = await store.get(sessionId);
     if (!session) return;
     for (const webhook of await webhooks(session.tenant))
@@ -63,6 +73,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   }
 
   async function look(sessionId: string): Promise<void> {
+    if ((await wantedByAny())?.size === 0) return;
     const session = await store.get(sessionId);
     if (!session || (await webhooks(session.tenant)).length === 0) return;
     const events = await store.read(sessionId, { after: seen.get(sessionId) ?? 0 });
@@ -122,6 +133,23 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
       clearInterval(marking);
       for (const timer of timers.values()) clearTimeout(timer);
     },
+  };
+}
+
+/** Asks once for everybody who comes while an earlier question is under way: what came after it began, it may not have seen. */
+function oneForAll<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+  let underWay: Promise<unknown> = Promise.resolve();
+  let next: Promise<Answer> | undefined;
+  return () => {
+    next ??= underWay
+      .catch(() => undefined)
+      .then(() => {
+        const asked = ask();
+        underWay = asked;
+        next = undefined;
+        return asked;
+      });
+    return next;
   };
 }
 
