@@ -154,7 +154,7 @@ export {
 } from "./memory-store/memory-tables.ts";
 
 // What the operator allows.
-export { type ExplainedKey, explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
+export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
 export { type KeyPolicy, HostPattern, Policy, SandboxMode, isAmong, isHostAmong, policyOf } from "./policy/policy.ts";
 export { policyProblem } from "./policy/policy-problem.ts";
 export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
