@@ -1,7 +1,7 @@
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { type Store, createAgents, createModels, createSessions } from "@skein/core";
 import { type Script, createScript, scriptedAgent } from "@skein/core/testing";
-import { ACTION_TYPES, type Fact, createIds } from "@skein/protocol";
+import { ACTION_TYPES, type Fact, actionLogs, createIds } from "@skein/protocol";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type Database, createDatabase } from "../../../scripts/postgres.ts";
@@ -444,6 +444,18 @@ describe("schema agent (agent tables)", () => {
     expect(of("api_call_started")?.["messages_snapshot"]).toEqual([{ role: "user", content: "In short \uFFFD" }]);
     expect(of("tool_error")?.["action_data"]).toMatchObject({ outcome: "failed", error: "no \uFFFD" });
     expect(of("compaction")?.["messages_snapshot"]).toBeNull();
+  });
+
+  test("log_id is the order of agent_runs, also of the rows of one event", async () => {
+    const script = await scripted();
+    await everyAction(script);
+    await script.toolTurn("and the rest");
+    const logged = (await store.read(script.sessionId)).flatMap(actionLogs).map(({ action_type }) => action_type);
+    const found = await rows("select action_type from agent.agent_runs where agent_uuid = $1 order by log_id", [
+      script.sessionId,
+    ]);
+    expect(found.map(({ action_type }) => action_type)).toEqual(logged);
+    expect(logged.slice(logged.indexOf("file_error")).slice(0, 2)).toEqual(["file_error", "error"]);
   });
 
   test("pattern 4, with its columns corrected: average tokens per run", async () => {

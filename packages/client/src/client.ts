@@ -103,7 +103,8 @@ function addressOf(route: Route, { params = {}, query = {} }: AnyInput, url: str
   const pattern = underAgent ? route.path.replace("/v1/", "/v1/agents/{agent_id}/") : route.path;
   const path = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  const pairs = given.flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]));
+  const search = new URLSearchParams(pairs).toString();
   return `${url.replace(/\/$/, "")}${path}${search === "" ? "" : `?${search}`}`;
 }
 

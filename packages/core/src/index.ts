@@ -59,6 +59,7 @@ export {
   modelTotals,
   usageTotals,
 } from "./log/counters.ts";
+export { callIn } from "./log/counted-call.ts";
 export { displayText } from "./log/display-text.ts";
 export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";
@@ -120,7 +121,7 @@ export { nudgeOthers } from "./live/bus-nudges.ts";
 export { type Unserved, forgetServed, unservedSessions } from "./run/unserved.ts";
 export { publishSessionStatus } from "./live/bus-session-status.ts";
 export { followLive } from "./live/follow-live.ts";
-export { type Live, createMemoryLive, draftOf, textDelta } from "./live/live.ts";
+export { type Live, createMemoryLive, createOffsets, draftsOf } from "./live/live.ts";
 
 // What people do with sessions, and agents.
 export { type Agents, type Models, type SessionAgent, createAgents, createModels } from "./sessions/agents.ts";

@@ -32,6 +32,8 @@ export const ToolSchema = z.looseObject({
   name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, "A tool name has 1 to 128 letters, digits, _ or -."),
   description: z.string().default(""),
   input_schema: JsonObject,
+  /** How long a run waits for the answer of a tool that the caller runs; without it, as long as it takes. The model is not told. */
+  timeout_ms: z.int().positive().optional(),
 });
 
 /** What an agent is made of. A session keeps the configuration it began with. Defaults are those of the agent tables. */
@@ -51,7 +53,8 @@ export const AgentConfig = z.object({
   formatter: Formatter.default("json"),
   stream_meta_history_and_tool_results: z.boolean().default(false),
   compactor_type: CompactorType.default("none"),
-  memory_store_type: MemoryStoreType.default("none"),
+  /** One that comes with Skein, or the name of a program's own. */
+  memory_store_type: MemoryStoreType.or(Line.min(1).max(50)).default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
   base_delay: z.number().nonnegative().default(1),
   /** Have the model write a title after the first answer. It is a call of its own, and counted. */
@@ -71,6 +74,7 @@ export const NewAgentConfig = AgentConfig.extend({
     .array(z.string().regex(/^[\x21-\x7e]{1,200}$/, "Expected the name of a beta, without spaces."))
     .default([]),
   base_delay: z.number().nonnegative().max(3600).default(1),
+  memory_store_type: MemoryStoreType.default("none"),
 });
 
 /** An agent as the platform API has it, with its configuration and the version that each change raises. */

@@ -10,7 +10,7 @@ export interface DraftPiece {
   readonly step: number;
   readonly attempt: number;
   readonly message_id: string;
-  /** Characters of text in this attempt before this piece. */
+  /** Characters of its kind, text or thinking, in this attempt before this piece. */
   readonly offset: number;
   readonly event: ModelStreamEvent;
   /** The log tells of this step only when it is over: nothing says before that it begins. */

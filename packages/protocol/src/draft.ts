@@ -4,7 +4,8 @@ import { Uuid } from "./ids.ts";
 /**
  * The unfinished text of the current step. A draft has no sequence and is never stored; the fact that replaces it is.
  *
- * `offset` counts characters of this attempt before `delta`, so a reader that joins late can tell what it missed.
+ * `offset` counts characters of the same kind in this attempt before `delta`, so a reader that joins late can tell what
+ * it missed.
  */
 const draft = z.object({
   session_id: Uuid,
@@ -16,9 +17,9 @@ const draft = z.object({
   delta: z.string(),
 });
 
-/** The two names that the platform API has for the same delta. */
+/** Text of the step, and the same as an update of the message with its kind: only the latter has what the model thinks. */
 export const Draft = z.discriminatedUnion("event_type", [
   z.object({ event_type: z.literal("step.generating"), data: draft }),
-  z.object({ event_type: z.literal("message.delta"), data: draft }),
+  z.object({ event_type: z.literal("message.delta"), data: draft.extend({ kind: z.enum(["text", "thinking"]) }) }),
 ]);
 export type Draft = z.infer<typeof Draft>;

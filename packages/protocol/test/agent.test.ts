@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AgentConfig, Tags } from "../src/agent.ts";
+import { AgentConfig, NewAgentConfig, Tags } from "../src/agent.ts";
 
 const minimal = { name: "Helper", model: "claude-sonnet-4-5" };
 const valid = (extra: Record<string, unknown>): boolean => AgentConfig.safeParse({ ...minimal, ...extra }).success;
@@ -45,8 +45,12 @@ describe("component types are spelled in two ways; the registry name is kept", (
   });
 
   test.each(["formatter", "compactor_type", "memory_store_type"])("an unknown %s is refused", (key) => {
-    expect(valid({ [key]: "frobnicator" })).toBe(false);
+    expect(NewAgentConfig.safeParse({ ...minimal, [key]: "frobnicator" }).success).toBe(false);
     expect(valid({ [key]: 5 })).toBe(false);
+  });
+
+  test("the memory of a program has a name of its own in what is stored", () => {
+    expect(AgentConfig.parse({ ...minimal, memory_store_type: "my_notes" }).memory_store_type).toBe("my_notes");
   });
 });
 

@@ -97,14 +97,15 @@ describe("an event from outside is parsed", () => {
   });
 });
 
-test.each(["step.generating", "message.delta"])(
-  "a draft %s has an offset and a delta, and no sequence",
-  (event_type) => {
-    const data = { session_id: id, run_id: id, step: 1, attempt: 1, message_id: id, offset: 0, delta: "The answer" };
-    expect(Draft.parse({ event_type, data, sequence: 5 })).toEqual({ event_type, data });
-    expect(Draft.safeParse({ event_type, data: { ...data, offset: -1 } }).success).toBe(false);
-  },
-);
+test.each([
+  ["step.generating", {}],
+  ["message.delta", { kind: "thinking" }],
+])("a draft %s has an offset and a delta, and no sequence", (event_type, more) => {
+  const text = { session_id: id, run_id: id, step: 1, attempt: 1, message_id: id, offset: 0, delta: "The answer" };
+  const data = { ...text, ...more };
+  expect(Draft.parse({ event_type, data, sequence: 5 })).toEqual({ event_type, data });
+  expect(Draft.safeParse({ event_type, data: { ...data, offset: -1 } }).success).toBe(false);
+});
 
 test("a known error has a code, a sentence and where useful its details", () => {
   const error = new KnownError("conflict", "It moved.", { details: { expected: 1 }, cause: "why" });

@@ -107,6 +107,8 @@ export interface ServerDeps {
   readonly webhookSender?: WebhookSender;
   /** When a webhook that failed is tried again. */
   readonly webhookRetryMs?: readonly number[];
+  /** How many sessions this process drives now. */
+  readonly driven?: (() => number) | undefined;
   /** Where spans of runs are sent (OTLP over HTTP); without one nothing is traced. */
   readonly traceEndpoint?: string | undefined;
   /** One line per request and per bug, without secrets. */

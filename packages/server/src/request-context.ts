@@ -15,6 +15,7 @@ import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
 import type { StoreCheck } from "./observe/store-check.ts";
 import type { Metrics } from "./observe/metrics.ts";
+import type { RunMetrics } from "./observe/run-metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";
 import type { TenantView } from "./tenant-views.ts";
@@ -31,6 +32,7 @@ export interface ServerContext {
   readonly streams: OpenStreams;
   readonly changes: TenantChanges;
   readonly metrics: Metrics;
+  readonly runMetrics: RunMetrics;
   readonly checkStore: StoreCheck;
   /** The sessions that no server could drive lately. */
   readonly unserved: () => Promise<readonly Unserved[]>;

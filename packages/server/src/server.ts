@@ -30,6 +30,9 @@ import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
 import { inTime } from "./observe/health.ts";
 import { createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
+import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
+import { metricsText } from "./observe/metrics-text.ts";
+import { createRunMetrics } from "./observe/run-metrics.ts";
 import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
 import { createTenantChanges } from "./streams/tenant-changes.ts";
@@ -44,6 +47,8 @@ import { answerBadAddress, createUnreadableAnswer } from "./http/unreadable-requ
 export interface Server {
   /** Starts to listen; answers the address. */
   listen(where: { readonly port: number; readonly host: string }): Promise<string>;
+  /** Answers `/metrics` without a key on a port of this machine alone. */
+  listenForMetrics(port: number): Promise<string>;
   /** Answers a request without a connection, for tests. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
   /** Every route that the router has. */
@@ -107,6 +112,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     streams,
     changes,
     metrics: createMetrics(),
+    runMetrics: createRunMetrics({ store: deps.store, driven: deps.driven ?? (() => 0), now }),
     unserved: createUnserved({ store: deps.store, now }),
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     webhooks,
@@ -158,6 +164,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
   sweep();
 
+  let metrics: MetricsListener | undefined;
   const stop = (): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
@@ -166,6 +173,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     changes.stop();
     webhooks.stop();
     tracing.stop();
+    shared.runMetrics.stop();
     streams.closeAll();
   };
 
@@ -175,6 +183,10 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       const { address, family, port: bound } = app.server.address() as AddressInfo;
       return `http://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
     },
+    async listenForMetrics(port) {
+      metrics = await listenForMetrics(port, () => metricsText(shared, { withRuns: true }));
+      return metrics.url;
+    },
     inject: (request) => app.inject(request),
     routes,
     openStreams: () => streams.size,
@@ -182,7 +194,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     async close() {
       stop();
       const late = setTimeout(() => app.server.closeAllConnections(), ANSWER_MS);
-      await app.close();
+      await Promise.all([app.close(), metrics?.close()]);
       clearTimeout(late);
     },
   };

@@ -27,6 +27,8 @@ export interface Config {
   /** Where the server listens, as it was written. */
   readonly port: string | undefined;
   readonly host: string | undefined;
+  /** Where `/metrics` is answered without a key, on this machine alone, as it was written. */
+  readonly metricsPort: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
   /** What this process does, who drives its sessions, and where Restate is, as it was written. */
@@ -119,6 +121,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     isProduction: env["NODE_ENV"] === "production",
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
+    metricsPort: env["SKEIN_METRICS_PORT"] || undefined,
     apiKey: env["SKEIN_API_KEY"] || undefined,
     engine: {
       role: env["SKEIN_ROLE"] || undefined,

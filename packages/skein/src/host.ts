@@ -80,6 +80,8 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly engine: Engine;
+  /** How many sessions this process drives now. */
+  readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
   register(agent: RegisteredAgent): void;
@@ -100,10 +102,10 @@ export interface Host {
 function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
   const { frontend_tools: frontend } = agent.extras;
   const tools = new Map<string, Tool>();
-  for (const { name, description, input_schema } of agent.tool_schemas) {
+  for (const { name, description, input_schema: input, timeout_ms: timeoutMs } of agent.tool_schemas) {
     const isFrontend = Array.isArray(frontend) && frontend.includes(name);
     const tool = isFrontend
-      ? defineTool({ name, description, input: input_schema, executor: "frontend" })
+      ? defineTool({ name, description, input, executor: "frontend", ...(timeoutMs !== undefined && { timeoutMs }) })
       : own.get(name);
     if (!tool) return undefined;
     tools.set(name, tool);
@@ -135,6 +137,16 @@ async function* whileAwake<Item>(items: AsyncIterable<Item>): AsyncGenerator<Ite
   } finally {
     clearInterval(awake);
   }
+}
+
+/** The same runtime, which counts the sessions that it drives. */
+function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven: () => number } {
+  let driven = 0;
+  const drive: Runtime["drive"] = async (claimed, signal) => {
+    driven += 1;
+    await runtime.drive(claimed, signal).finally(() => (driven -= 1));
+  };
+  return { runtime: { ...runtime, drive }, driven: () => driven };
 }
 
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
@@ -169,9 +181,8 @@ export function createHost(options: HostOptions): Host {
     report,
   });
   const parking = createParking({ store, now, report });
-  const engine = chooseEngine(options.engine)({
-    store,
-    runtime: createRuntimes({
+  const { runtime, driven } = counted(
+    createRuntimes({
       store,
       states,
       now,
@@ -179,6 +190,10 @@ export function createHost(options: HostOptions): Host {
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
       parking,
     }),
+  );
+  const engine = chooseEngine(options.engine)({
+    store,
+    runtime,
     concurrency: options.concurrency,
     leaseMs: options.leaseMs,
     report,
@@ -198,6 +213,7 @@ export function createHost(options: HostOptions): Host {
     sessions: { ...sessions, follow: (...which) => whileAwake(sessions.follow(...which)) },
     live,
     engine,
+    driven,
     parking,
     register: (registered) => void agents.set(registered.agent.config.name, registered),
     knows: (agentName) => agents.has(agentName),

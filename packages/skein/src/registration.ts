@@ -1,9 +1,10 @@
 import { type SessionAgent, type Tool, defineTool, derivedId } from "@skein/core";
-import { type AgentConfig, KnownError, MemoryStoreType, NewAgentConfig } from "@skein/protocol";
+import { type AgentConfig, KnownError, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
 import type { Agent, AgentOptions } from "./agent-interface.ts";
 import type { RegisteredAgent } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
+import { checkPartShapes } from "./part-shapes.ts";
 
 /** The parts of an agent that another one needs to call it, itself first. */
 const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
@@ -96,14 +97,15 @@ function registration(options: AgentOptions): RegisteredAgent {
   const { tool_schemas: _t, ...known } = NewAgentConfig.shape;
   refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
   checkParts(options);
+  checkPartShapes(options);
   const all = [...tools, ...subagents.map(asTool)];
   const byName = new Map(all.map((tool) => [tool.name, tool]));
   if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
   const parsedConfig = NewAgentConfig.safeParse({
     name: "Agent",
     model: "claude-sonnet-5-5",
-    ...(memory && MemoryStoreType.safeParse(memory.type).success && { memory_store_type: memory.type }),
     ...config,
+    ...(memory && { memory_store_type: "none" }),
     tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
   });
   if (!parsedConfig.success) {
@@ -115,7 +117,8 @@ function registration(options: AgentOptions): RegisteredAgent {
     id: derivedId("agent", parsedConfig.data.name),
     version: 1,
     status: "active",
-    config: parsedConfig.data,
+    // A memory of the program's own has a name of its own.
+    config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
   return { agent, tools: byName, validate, memory };
 }
@@ -135,7 +138,7 @@ function checkSampling({ thinking_tokens, api_kwargs }: AgentConfig): void {
 }
 
 /** What types would refuse, for whoever writes without them: a mistake here would show up far away. */
-function checkParts({ tools = [], subagents = [], validate, store }: AgentOptions): void {
+function checkParts({ tools = [], subagents = [], validate }: AgentOptions): void {
   const refuse = (sentence: string): never => {
     throw new KnownError("invalid", sentence);
   };
@@ -148,8 +151,6 @@ function checkParts({ tools = [], subagents = [], validate, store }: AgentOption
   const noAgent = subagents.findIndex((agent) => !parts.has(agent));
   if (noAgent !== -1) refuse(`subagents[${noAgent}] is no agent. Make it with createAgent.`);
   if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
-  if (store !== undefined && typeof store !== "string" && typeof store?.append !== "function")
-    refuse('"store" must be an address like sqlite:FILE, or an open store.');
 }
 
 /** A session finds its agent by name, so two of one name would be taken for each other. */

@@ -1,12 +1,12 @@
-import { draftOf } from "@skein/core";
+import { draftsOf } from "@skein/core";
 import type { Draft, DraftPiece, Event } from "@skein/protocol";
 import { type Watched, followRunLive } from "./follow-run.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. */
 export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
   for await (const item of streamItems(watched)) {
-    const shown = "event_type" in item ? item : draftOf(item);
-    if (shown) yield shown;
+    if ("event_type" in item) yield item;
+    else yield* draftsOf([item]);
   }
 }
 

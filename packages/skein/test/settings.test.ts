@@ -31,6 +31,12 @@ test("an address of the model that is none is refused before anything is opened"
   expect(() => serveSettings({}, readConfig({ ANTHROPIC_BASE_URL: "localhost:4010" }))).toThrow(/ANTHROPIC_BASE_URL/);
 });
 
+test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is refused with a sentence", (text) => {
+  expect(() => serveSettings({}, readConfig({ SKEIN_METRICS_PORT: text }))).toThrow(
+    /SKEIN_METRICS_PORT must be a number/,
+  );
+});
+
 test("createServer refuses an option that it does not have", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
   await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });

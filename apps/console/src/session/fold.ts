@@ -235,7 +235,8 @@ function closeStep(step: SessionView["steps"][number], outcome: string): void {
 }
 
 /** Adds unfinished text to the step that is being made. A piece that does not fit its place is left out: the whole text follows. */
-export function foldDraft(view: SessionView, { data }: Draft): void {
+export function foldDraft(view: SessionView, { event_type, data }: Draft): void {
+  if (event_type !== "step.generating") return;
   const step = stepOf(view, data.run_id, data.step);
   if (!step || step.state !== "running") return;
   if (data.attempt !== step.attempt || data.offset > step.draft.length) return;

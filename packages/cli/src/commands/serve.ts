@@ -64,7 +64,14 @@ function stopSignal(): Promise<void> {
 
 /** What the person who starts a server reads. The key itself is for a terminal alone: other output is often kept as a log. */
 export function greeting(
-  { url, key, model, hasConsole, walls }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls">,
+  {
+    url,
+    metricsUrl,
+    key,
+    model,
+    hasConsole,
+    walls,
+  }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> & Partial<Pick<RunningServer, "metricsUrl">>,
   settings: Pick<ServeSettings, "storeUrl">,
   isTerminal: boolean,
 ): string {
@@ -76,7 +83,7 @@ export function greeting(
   Store    ${withoutPassword(settings.storeUrl)}
   Sandbox  ${walls}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
-  ${hasConsole ? "Console " : "Reference"} ${url}/
+  ${hasConsole ? "Console " : "Reference"} ${url}/${metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`}
 
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'

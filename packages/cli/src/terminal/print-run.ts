@@ -88,8 +88,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
 
   function show(item: Event | Draft): void {
     switch (item.event_type) {
-      case "step.generating":
-      case "message.delta": {
+      case "step.generating": {
         const { message_id, offset, delta } = item.data;
         if (message !== message_id) {
           // Another attempt begins its answer anew.

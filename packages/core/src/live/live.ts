@@ -37,15 +37,49 @@ export function sameAttempt(a: DraftPiece | undefined, b: DraftPiece): boolean {
   return a?.run_id === b.run_id && a.step === b.step && a.attempt === b.attempt && a.message_id === b.message_id;
 }
 
-/** The platform API's draft of a piece: the text it adds, if it adds any. */
-export function draftOf(piece: DraftPiece): Draft | undefined {
-  const delta = textDelta(piece.event);
-  if (delta === undefined) return undefined;
-  const { session_id, run_id, step, attempt, message_id, offset } = piece;
-  return { event_type: "step.generating", data: { session_id, run_id, step, attempt, message_id, offset, delta } };
+/** Counts the text and the thinking of one attempt: answers how many characters of its kind came before an event. */
+export function createOffsets(): (event: ModelStreamEvent) => number {
+  const counted = { text: 0, thinking: 0 };
+  return (event) => {
+    const { kind, delta } = contentDelta(event) ?? { kind: "text", delta: "" };
+    const offset = counted[kind];
+    counted[kind] += delta.length;
+    return offset;
+  };
 }
 
-export function textDelta(event: ModelStreamEvent): string | undefined {
-  const delta = event["delta"] as { type?: string; text?: string } | undefined;
-  return event.type === "content_block_delta" && delta?.type === "text_delta" ? delta.text : undefined;
+/**
+ * The platform API's drafts of pieces of one attempt. What came at once of one kind is one draft, and text has two: as
+ * progress of the step, and as an update of the message.
+ */
+export function draftsOf(pieces: readonly DraftPiece[]): readonly Draft[] {
+  return joinedDeltas(pieces).flatMap(({ kind, data }) => {
+    const update: Draft = { event_type: "message.delta", data: { ...data, kind } };
+    return kind === "text" ? [{ event_type: "step.generating", data }, update] : [update];
+  });
+}
+
+type Kind = Extract<Draft, { event_type: "message.delta" }>["data"]["kind"];
+
+function joinedDeltas(pieces: readonly DraftPiece[]) {
+  const joined: { readonly kind: Kind; readonly data: Extract<Draft, { event_type: "step.generating" }>["data"] }[] =
+    [];
+  for (const { session_id, run_id, step, attempt, message_id, offset, event } of pieces) {
+    const added = contentDelta(event);
+    if (!added) continue;
+    const { kind, delta } = added;
+    const last = joined.at(-1);
+    if (last?.kind === kind) last.data.delta += delta;
+    else joined.push({ kind, data: { session_id, run_id, step, attempt, message_id, offset, delta } });
+  }
+  return joined;
+}
+
+/** What an event of the model's stream adds to the message, if it adds text or thinking. */
+function contentDelta(event: ModelStreamEvent): { readonly kind: Kind; readonly delta: string } | undefined {
+  if (event.type !== "content_block_delta") return undefined;
+  const { type, text, thinking } = (event["delta"] ?? {}) as { type?: string; text?: string; thinking?: string };
+  if (type === "text_delta" && typeof text === "string") return { kind: "text", delta: text };
+  if (type === "thinking_delta" && typeof thinking === "string") return { kind: "thinking", delta: thinking };
+  return undefined;
 }

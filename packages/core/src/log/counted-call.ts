@@ -1,8 +1,26 @@
-import { type FactData, exactCost, splitAmount } from "@skein/protocol";
+import { type Event, type FactData, exactCost, splitAmount } from "@skein/protocol";
 import { type RunCounters, noRunCounters } from "./counters.ts";
 
 /** What a fact says that a model call used and cost. */
 export type CountedCall = Pick<FactData<"step.abandoned">, "usage" | "cost" | "estimated" | "simulated">;
+
+/** The model call that an event says the usage of: whole, broken off, or of a subagent of Claude Code. */
+export function callIn(event: Event): (CountedCall & { readonly run_id: string; readonly model: string }) | undefined {
+  switch (event.event_type) {
+    case "step.generated":
+    case "step.abandoned":
+      return event.data;
+    case "step.retried":
+    case "step.error":
+      return event.data.lost && { run_id: event.data.run_id, ...event.data.lost };
+    case "subagent.messaged": {
+      const { usage, cost, run_id, model } = event.data;
+      return usage ? { run_id, model: model ?? "", usage, cost } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
 
 /** What one model call adds to the counters of its session and its run. */
 export function countedCall({ usage, cost, estimated, simulated }: CountedCall): RunCounters {

@@ -40,9 +40,24 @@ export function resultRow(result: {
     messageId,
     part,
     role: "tool_result",
-    content: isError ? { result: null, error: content } : { result: content, error: null },
+    content: outcomeOf(content, isError),
     toolCallId: toolUseId,
   };
+}
+
+function outcomeOf(content: unknown, isError: boolean): JsonObject {
+  return isError ? { result: null, error: content } : { result: valueOf(content), error: null };
+}
+
+/** Text that is exactly the JSON of an object or a list is that value: nothing is lost, because it can be written again. */
+function valueOf(content: unknown): unknown {
+  if (typeof content !== "string" || !/^[{[]/.test(content)) return content;
+  try {
+    const value: unknown = JSON.parse(content);
+    return JSON.stringify(value) === content ? value : content;
+  } catch {
+    return content;
+  }
 }
 
 type Row = Pick<RowPart, "role" | "content" | "toolCallId">;
@@ -54,12 +69,10 @@ function rowOfBlock(block: ContentBlock): readonly Row[] {
   }
   // Results of server tools have a type of their own each: web_search_tool_result, bash_code_execution_tool_result …
   if (block.type.endsWith("tool_result")) {
-    const content = block["content"] ?? null;
-    const isError = block["is_error"] === true;
     return [
       {
         role: "tool_result",
-        content: isError ? { result: null, error: content } : { result: content, error: null },
+        content: outcomeOf(block["content"] ?? null, block["is_error"] === true),
         toolCallId: String(block["tool_use_id"]),
       },
     ];

@@ -1,6 +1,6 @@
 import type { Await, Checkpoint, Event, Run } from "@skein/protocol";
 import { COUNTERS, type Counters, RUN_COUNTERS, noCounters, noRunCounters } from "./counters.ts";
-import { type CountedCall, countedCall } from "./counted-call.ts";
+import { callIn, countedCall } from "./counted-call.ts";
 import { displayText } from "./display-text.ts";
 import { type RowPart, resultRow, rowsOf } from "./message-rows.ts";
 import { sessionColumns } from "./session-columns.ts";
@@ -53,6 +53,7 @@ export function project(events: readonly Event[]): Changes {
   };
   for (const event of events) {
     if (event.event_type !== "session.created") changes.sessionSet.updated_at = event.created_at;
+    count(changes, callIn(event));
     projectEvent(changes, event);
   }
   const { places: _, runUpdates, ...done } = changes;
@@ -131,7 +132,6 @@ function projectEvent(changes: OpenChanges, event: Event): void {
       const { data } = event;
       if (data.purpose === "step" || data.purpose === "summary")
         insertRows(changes, event, rowsOf(data.message_id, "assistant", data.content), data.run_id);
-      count(changes, data);
       changes.sessionSet.last_known_input_tokens = data.usage.input_tokens;
       changes.sessionSet.last_known_output_tokens = data.usage.output_tokens;
       if (data.container_id !== null) changes.sessionSet.container_id = data.container_id;
@@ -200,14 +200,10 @@ function projectEvent(changes: OpenChanges, event: Event): void {
       changes.fileInserts.push({ ...file, session_id, created_at });
       return;
     }
-    case "subagent.messaged": {
-      const { usage, cost, run_id, model } = event.data;
-      if (usage) count(changes, { run_id, model: model ?? "", usage, cost });
-      return;
-    }
     case "control.requested":
       if (event.data.model !== null) changes.sessionSet.model = event.data.model;
       return;
+    case "subagent.messaged":
     case "runtime.started":
     case "runtime.noticed":
     case "hook.called":
@@ -276,7 +272,8 @@ function endRun(
 }
 
 /** Usage and money are added once per model call. */
-function count(changes: OpenChanges, call: CountedCall & { readonly run_id: string; readonly model: string }): void {
+function count(changes: OpenChanges, call: ReturnType<typeof callIn>): void {
+  if (!call) return;
   const model = displayText(call.model);
   const added = countedCall(call);
   const { add, models } = runUpdate(changes, call.run_id);
@@ -289,9 +286,8 @@ function count(changes: OpenChanges, call: CountedCall & { readonly run_id: stri
   }
 }
 
-/** A call without a whole answer: what is known of it is counted, what else it may have cost is reserved. */
+/** A call without a whole answer: what it may have cost beyond what is counted is reserved. */
 function breakOff(changes: OpenChanges, run_id: string, lost: NonNullable<Of<"step.error">["data"]["lost"]>): void {
-  count(changes, { run_id, ...lost });
   const { set } = runUpdate(changes, run_id);
   set.model ??= displayText(lost.model);
   if (!lost.reservation) return;

@@ -1,14 +1,39 @@
-import type { Failure } from "@skein/protocol";
+import { type Failure, JsonObject } from "@skein/protocol";
+import { z } from "zod";
 import { problemOf } from "./run-tool.ts";
 
-/** A memory that fails is said to have, and the run goes on without it. */
-export async function askMemory<T>(
-  otherwise: T,
-  call: () => Promise<T> | undefined,
-): Promise<readonly [T, { failed?: true; error?: Failure }]> {
+/** What a memory answers. It may be code of anybody, so its answers are an edge. */
+export const MEMORY_ANSWERS = {
+  retrieve: z.object({ found: z.int().nonnegative(), memories: z.array(z.string()) }),
+  update: z.int().nonnegative(),
+  hook: JsonObject.refine(isWritable, "Expected an object that can be written as JSON."),
+};
+
+function isWritable(value: JsonObject): boolean {
   try {
-    return [(await call()) ?? otherwise, {}];
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** A memory that fails, or answers in another shape, is said to have, and the run goes on without it. */
+export async function askMemory<Answer>(
+  shape: z.ZodType<Answer>,
+  otherwise: Answer,
+  call: () => Promise<Answer> | undefined,
+): Promise<readonly [Answer, { failed?: true; error?: Failure }]> {
+  try {
+    return [parsed(shape, (await call()) ?? otherwise), {}];
   } catch (error) {
     return [otherwise, { failed: true, error: { code: "memory_error", message: problemOf(error) } }];
   }
+}
+
+function parsed<Answer>(shape: z.ZodType<Answer>, answer: unknown): Answer {
+  const result = shape.safeParse(answer);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.length ? `${issue.path.join(".")}: ` : "";
+  throw new Error(`The memory answered in another shape than it should. ${where}${issue?.message ?? ""}`);
 }

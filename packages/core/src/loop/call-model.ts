@@ -8,7 +8,7 @@ import {
   textOf,
 } from "@skein/protocol";
 import type { Live } from "../live/live.ts";
-import { textDelta } from "../live/live.ts";
+import { createOffsets } from "../live/live.ts";
 import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
@@ -80,15 +80,15 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
   );
 }
 
-/** Passes the model's stream on to whoever watches. Only the text of the conversation is shown, not of titles and summaries. */
+/** Passes the model's stream on to whoever watches. Only the conversation is shown, not titles and summaries. */
 function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
-  let offset = 0;
+  const offsetOf = createOffsets();
   const shown = call.purpose === "step" || call.purpose === "summary";
   return (event: Parameters<Parameters<Model["call"]>[1]>[0]): void => {
     if (!shown) return;
     const { run_id, step, attempt } = call;
+    const offset = offsetOf(event);
     live.publish({ session_id: state.sessionId, run_id, step, attempt, message_id: messageId, offset, event });
-    offset += textDelta(event)?.length ?? 0;
   };
 }
 

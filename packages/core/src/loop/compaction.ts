@@ -1,9 +1,16 @@
-import { type AgentConfig, type ContentBlock, type Fact, type Message, blocksOf } from "@skein/protocol";
+import {
+  type AgentConfig,
+  type ContentBlock,
+  type Fact,
+  type JsonObject,
+  type Message,
+  blocksOf,
+} from "@skein/protocol";
 import { estimateTokens } from "../log/estimate-tokens.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { compactionChecked, memoryRestored, memorySaved } from "../run/facts/index.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
-import { askMemory } from "./ask-memory.ts";
+import { MEMORY_ANSWERS, askMemory } from "./ask-memory.ts";
 import { hasResults } from "./tool-pairs.ts";
 
 type Turn = Omit<Message, "id">;
@@ -87,7 +94,7 @@ async function withHooks(
   if (!memory || !applied) return [compaction];
   const ask = async (call: typeof memory.beforeCompaction) => {
     const started = now();
-    const [details, failed] = await askMemory({}, () => call(state));
+    const [details, failed] = await askMemory<JsonObject>(MEMORY_ANSWERS.hook, {}, () => call(state));
     return { type: memory.type, durationMs: Math.max(0, now() - started), details, failed };
   };
   const saved = memorySaved(current, await ask((before) => memory.beforeCompaction(before)));

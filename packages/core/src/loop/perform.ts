@@ -11,7 +11,7 @@ import { finalResponse } from "../run/rules.ts";
 import { promptAccepted } from "../sessions/session-facts.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import type { Tool } from "../ports/tool.ts";
-import { askMemory } from "./ask-memory.ts";
+import { MEMORY_ANSWERS, askMemory } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
@@ -92,12 +92,13 @@ export async function perform(
     case "retrieve-memory": {
       const query = textOf(current.prompt.content);
       const nothing: Remembered = { found: 0, memories: [] };
-      const [found, failed] = await askMemory(nothing, () => deps.memory?.retrieve({ state, query }));
+      const ask = () => deps.memory?.retrieve({ state, query });
+      const [found, failed] = await askMemory<Remembered>(MEMORY_ANSWERS.retrieve, nothing, ask);
       return [memoryRetrieved(current, state, { ...found, type: memoryType, durationMs: took(), failed })];
     }
     case "update-memory": {
       const answer = finalResponse(state);
-      const [written, failed] = await askMemory(0, () => deps.memory?.update({ state, answer }));
+      const [written, failed] = await askMemory(MEMORY_ANSWERS.update, 0, () => deps.memory?.update({ state, answer }));
       return [memoryUpdated(current, { written, type: memoryType, durationMs: took(), failed })];
     }
     case "compact":

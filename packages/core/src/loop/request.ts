@@ -33,7 +33,10 @@ export function requestOf(state: SessionState, purpose: Purpose, maxTokens: numb
   if (purpose === "title") return titleRequest(state, model);
   const turns = conversation(state);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
-  const schemas = agent.tool_schemas.map((tool) => ({ ...tool, input_schema: flatSchema(tool.input_schema) }));
+  const schemas = agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({
+    ...tool,
+    input_schema: flatSchema(tool.input_schema),
+  }));
   const tools = [...schemas, ...agent.server_tools];
   const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
   const said =

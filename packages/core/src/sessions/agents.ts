@@ -37,6 +37,8 @@ export interface Agents {
   get(id: string): Promise<Agent>;
   /** The agent as it was at one version. */
   version(id: string, version: number): Promise<Agent>;
+  /** The versions of an agent, the newest first; those before one, if it is given as the cursor. */
+  versions(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Agent>>;
   list(query?: { status?: Agent["status"]; tag?: string; limit?: number; cursor?: string }): Promise<Page<Agent>>;
   /** Changes what is given. With `expect`, only if the agent is still at that version. */
   patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
@@ -80,6 +82,12 @@ export function createAgents({
     return save({ ...next, version: version + 1, updated_at: new Date(now()).toISOString() }, version);
   }
 
+  async function version(id: string, number: number): Promise<Agent> {
+    const record = await records.get(tenant, "agent_version", versionId(id, number));
+    if (!record) throw new KnownError("not_found", `There is no version ${number} of agent ${id}.`);
+    return record.value as Agent;
+  }
+
   return {
     async create(input, id) {
       const at = new Date(now()).toISOString();
@@ -89,10 +97,14 @@ export function createAgents({
       return save({ id: id ?? ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
     },
     get,
-    async version(id, version) {
-      const record = await records.get(tenant, "agent_version", versionId(id, version));
-      if (!record) throw new KnownError("not_found", `There is no version ${version} of agent ${id}.`);
-      return record.value as Agent;
+    version,
+    async versions(id, { limit = 50, cursor } = {}) {
+      const agent = await get(id);
+      const last = Math.min(agent.version, cursor === undefined ? Number.POSITIVE_INFINITY : Number(cursor) - 1);
+      const numbers = Array.from({ length: Math.max(0, Math.min(limit, last)) }, (_, at) => last - at);
+      const items = await Promise.all(numbers.map((number) => version(id, number)));
+      const first = items.at(-1)?.version ?? 1;
+      return { items, cursor: first > 1 ? String(first) : null };
     },
     async list({ status, tag, limit, cursor } = {}) {
       const field = tag === undefined ? status && { name: "status", value: status } : { name: "tag", value: tag };

@@ -194,6 +194,25 @@ export function describeLists(fixture: () => StoreFixture): void {
         const asked = { tenant: "default", by, ...query };
         expect(sorted(await store.usage(asked))).toEqual(sorted(await addedUsage(store, asked)));
       }
+    // By two keys at once, and of one session alone.
+    const both = [{ by: "day", secondKey: "model" } as const, { by: "session", secondKey: "agent" } as const];
+    for (const keys of both)
+      for (const one of [
+        {},
+        { sessionId: several.sessionId },
+        { sessionId: several.sessionId, agentId: other.agent_id },
+      ]) {
+        const asked = { tenant: "default", ...keys, ...one };
+        expect(sorted(await store.usage(asked))).toEqual(sorted(await addedUsage(store, asked)));
+      }
+    const ofOne = await store.usage({ tenant: "default", by: "day", secondKey: "model", sessionId: several.sessionId });
+    const today = new Date().toISOString().slice(0, 4);
+    expect(
+      sorted(ofOne).map(({ key, second_key, output_tokens }) => [key.slice(0, 4), second_key, output_tokens]),
+    ).toEqual([
+      [today, "claude-a", 20],
+      [today, "claude-b", 50],
+    ]);
     const of = (model: string, tokens: number, calls: number) => ({
       model,
       input_tokens: tokens,
@@ -225,5 +244,6 @@ function abandoned(runId: string, model: string, tokens: number): Fact {
 }
 
 function sorted(rows: readonly UsageRow[]): readonly UsageRow[] {
-  return rows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const place = ({ key, second_key = "" }: UsageRow): string => `${key} ${second_key}`;
+  return rows.toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
 }

@@ -192,6 +192,21 @@ describe("the rows of a message", () => {
       [["tool_result", { result: "4", error: null }, "t"]],
     ],
     [
+      "a result that is the JSON of an object",
+      [{ type: "tool_result", tool_use_id: "t", content: '{"sum":3}' }],
+      [["tool_result", { result: { sum: 3 }, error: null }, "t"]],
+    ],
+    [
+      "a result with JSON that could not be written again as it was",
+      [{ type: "tool_result", tool_use_id: "t", content: '{ "big": 12345678901234567890 }' }],
+      [["tool_result", { result: '{ "big": 12345678901234567890 }', error: null }, "t"]],
+    ],
+    [
+      "a result that only begins like JSON",
+      [{ type: "tool_result", tool_use_id: "t", content: "[note] done" }],
+      [["tool_result", { result: "[note] done", error: null }, "t"]],
+    ],
+    [
       "a result that is an error",
       [{ type: "tool_result", tool_use_id: "t", content: "no", is_error: true }],
       [["tool_result", { result: null, error: "no" }, "t"]],

@@ -69,6 +69,15 @@ test("two agents of the same name are refused when one is to call the other, and
   expect(() => createAgent({ name: "Top", subagents: [leaf, middle] })).not.toThrow();
 });
 
+const nothing = () => Promise.resolve({} as never);
+const memory = {
+  type: "mine",
+  retrieve: nothing,
+  update: nothing,
+  beforeCompaction: nothing,
+  afterCompaction: nothing,
+};
+
 test.each([
   ["a setting that is spelled in another way", { maxSteps: 3 }, /no option "maxSteps"\. It has tools, .*max_steps/],
   ["schemas of tools instead of tools", { tool_schemas: [] }, /no option "tool_schemas"/],
@@ -80,6 +89,12 @@ test.each([
   ["options as a subagent", { subagents: [{ name: "x" }] }, /subagents\[0\] is no agent.*createAgent/],
   ["a check that is no function", { validate: "json" }, /"validate" must be a function/],
   ["a store that is none", { store: 5 }, /"store" must be an address/],
+  ["a store without its methods", { store: { append: () => {} } }, /"store" must be .*no method read, follow/],
+  ["a store that is still a promise", { store: Promise.resolve() }, /"store" is a promise/],
+  ["a memory without its methods", { memory: { type: "mine", retrieve: () => {} } }, /"memory" .*no method update, /],
+  ["a memory without a name", { memory: { ...memory, type: "" } }, /"memory" needs a type/],
+  ["a memory and the name of another", { memory, memory_store_type: "full_text" }, /Leave memory_store_type out/],
+  ["a file store without its methods", { files: { put: () => {} } }, /"files" must be .*no method get/],
 ])("an agent with %s is refused when it is made", (_, options, sentence) => {
   const make = () => createAgent(options as AgentOptions);
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));

@@ -126,6 +126,29 @@ test("a memory that fails leaves its error in the log, and the run goes on witho
   ]);
 });
 
+test("a memory that answers in another shape is told so in the log, and the run goes on without it", async () => {
+  const odd = (answer: unknown) => () => Promise.resolve(answer as never);
+  const { agent } = await simulatedAgent({
+    memory: {
+      type: "my_notes",
+      retrieve: odd(["just texts"]),
+      update: odd("two"),
+      beforeCompaction: odd({}),
+      afterCompaction: odd({}),
+    },
+  });
+  const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
+  expect(result).toMatchObject({ finalAnswer: "Hello", error: null });
+  expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memory_store_type: "my_notes" });
+  const said = rows(result, "error").map(({ actionData }) => (actionData["error"] as { message: string }).message);
+  expect(said).toEqual([
+    expect.stringMatching(/^The memory answered in another shape than it should\. .*expected object/),
+    expect.stringMatching(/^The memory answered in another shape than it should\. .*expected (number|int)/),
+  ]);
+  const { agent: kept } = await (await agent.sessions()).state(result.sessionId);
+  expect(kept?.memory_store_type).toBe("my_notes");
+});
+
 test("a hook that fails, however it does, leaves its error in the log, and the compaction is done", async () => {
   const thrown = (): never => {
     throw new Error("The library burned down.");

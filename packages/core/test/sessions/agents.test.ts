@@ -44,6 +44,22 @@ describe("agents", () => {
     await expect(agents.version(first.id, 3)).rejects.toMatchObject({ code: "not_found" });
   });
 
+  test("have their versions listed, newest first, page by page", async () => {
+    const { agents } = bench();
+    const { id } = await agents.create(input);
+    for (const name of ["Two", "Three", "Four"]) await agents.patch(id, { name });
+    const page = await agents.versions(id, { limit: 3 });
+    expect(page.items.map(({ version, name }) => [version, name])).toEqual([
+      [4, "Four"],
+      [3, "Three"],
+      [2, "Two"],
+    ]);
+    const rest = await agents.versions(id, { limit: 3, cursor: page.cursor ?? "" });
+    expect([rest.items.map(({ version }) => version), rest.cursor]).toEqual([[1], null]);
+    expect((await agents.versions(id)).cursor).toBeNull();
+    await expect(agents.versions("00000000-0000-7000-8000-000000000000")).rejects.toMatchObject({ code: "not_found" });
+  });
+
   test("are changed only at the version that the caller knows", async () => {
     const { agents } = bench();
     const { id } = await agents.create(input);

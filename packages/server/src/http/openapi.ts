@@ -1,14 +1,8 @@
-import {
-  AnyBlock,
-  ContentBlock,
-  ErrorBody,
-  KNOWN_BLOCKS,
-  ROUTES,
-  type Route,
-  type RouteName,
-  pathsOf,
-} from "@skein/protocol";
-import { z } from "zod";
+import { ErrorBody, ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
+import type { z } from "zod";
+import { createOpenApiSchemas } from "./openapi-schemas.ts";
+
+const schemas = createOpenApiSchemas();
 
 let made: Record<string, unknown> | undefined;
 
@@ -20,7 +14,9 @@ export function openApi(version: string): Record<string, unknown> {
       title: "Skein",
       version,
       description: "Agents, sessions, messages and events. Every error has the same body.",
+      license: { name: "MIT", identifier: "MIT" },
     },
+    servers: [{ url: "/", description: "The server that this description comes from" }],
     security: [{ key: [] }, { bearer: [] }],
     paths: paths(),
     components: {
@@ -28,7 +24,13 @@ export function openApi(version: string): Record<string, unknown> {
         key: { type: "apiKey", in: "header", name: "X-API-Key" },
         bearer: { type: "http", scheme: "bearer" },
       },
-      schemas: { Error: schemaOf(ErrorBody, "output") },
+      responses: {
+        Error: {
+          description: "An error",
+          content: { "application/json": { schema: schemas.of(ErrorBody, "output") } },
+        },
+      },
+      schemas: schemas.named,
     },
   };
   return made;
@@ -67,16 +69,14 @@ function operation(operationId: string, route: Route, path: string): Record<stri
     ...(route.body && {
       requestBody: {
         required: !route.body.safeParse(undefined).success,
-        content: { "application/json": { schema: schemaOf(route.body, "input") } },
+        content: { "application/json": { schema: schemas.of(route.body, "input") } },
       },
     }),
     responses: {
       [route.status]: success(route),
       ...(route.statusWhenFailing && { [route.statusWhenFailing]: success(route) }),
-      default: {
-        description: "An error",
-        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-      },
+      "4XX": { $ref: "#/components/responses/Error" },
+      default: { $ref: "#/components/responses/Error" },
     },
   };
 }
@@ -87,13 +87,13 @@ function parameters(schema: Route["params"], place: "path" | "query"): readonly 
     name,
     in: place,
     required: place === "path" || !(part as z.ZodType).safeParse(undefined).success,
-    schema: schemaOf(part as z.ZodType, "output"),
+    schema: schemas.of(part as z.ZodType, "output"),
   }));
 }
 
 function success(route: Route): Record<string, unknown> {
   const content = {
-    ...(route.response && { "application/json": { schema: schemaOf(route.response, "output") } }),
+    ...(route.response && { "application/json": { schema: schemas.of(route.response, "output") } }),
     ...Object.fromEntries((route.produces ?? []).map((type) => [type, streamed(route, type)])),
   };
   return { description: route.summary, ...(Object.keys(content).length > 0 && { content }) };
@@ -101,26 +101,5 @@ function success(route: Route): Record<string, unknown> {
 
 /** What one event of a stream looks like. */
 function streamed({ stream }: Route, type: string): Record<string, unknown> {
-  return stream && type === "text/event-stream" ? { schema: schemaOf(stream, "output") } : {};
+  return stream && type === "text/event-stream" ? { schema: schemas.of(stream, "output") } : {};
 }
-
-function schemaOf(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: "any",
-    override({ zodSchema, jsonSchema }) {
-      // Blocks are checked by a function, which describes nothing.
-      if (zodSchema === (ContentBlock as unknown))
-        Object.assign(jsonSchema, { anyOf: BLOCKS.map((one) => schemaOf(one, io)) });
-    },
-  });
-  return rest;
-}
-
-/** The blocks that are looked at, and the others, which pass as they are. */
-const BLOCKS: readonly z.ZodType[] = [
-  ...Object.values(KNOWN_BLOCKS),
-  AnyBlock.extend({ type: z.string().meta({ not: { enum: Object.keys(KNOWN_BLOCKS) } }) }).describe(
-    "Any other block of the Messages API. It is passed on as it is.",
-  ),
-];

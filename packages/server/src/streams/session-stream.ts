@@ -1,5 +1,5 @@
-import { type Live, type Sessions, draftOf, followLive } from "@skein/core";
-import { type Draft, type DraftPiece, type Event, isKnownError, type Session } from "@skein/protocol";
+import { type Live, type Sessions, draftsOf, followLive } from "@skein/core";
+import { type Draft, type Event, isKnownError, type Session } from "@skein/protocol";
 
 /** Where the frames of a session go: an SSE connection or a WebSocket. */
 export interface FrameSink {
@@ -42,7 +42,7 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
       sessionId: session.id,
       facts: (joined) => sessions.follow(session.id, { after, onCaughtUp: () => joined(session.run_id) }, sink.signal),
     },
-    { fact: sink.event, pieces: (pieces) => sendDraft(pieces, sink) },
+    { fact: sink.event, pieces: (pieces) => draftsOf(pieces).forEach(sink.draft) },
   );
 }
 
@@ -56,11 +56,4 @@ async function startOf({ sessions, session, after }: SessionStreamOptions, sink:
   }
   await sink.reset(after.slice(0, 100));
   return 0;
-}
-
-/** What came at once, or was there before the reader, is one draft. */
-function sendDraft(pieces: readonly DraftPiece[], sink: FrameSink): void {
-  const drafts = pieces.map(draftOf).filter((draft) => draft !== undefined);
-  const [first] = drafts;
-  if (first) sink.draft({ ...first, data: { ...first.data, delta: drafts.map(({ data }) => data.delta).join("") } });
 }

@@ -44,9 +44,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.close();
     };
     const url = await server.listen(options);
+    const { metricsPort } = options;
+    const metricsUrl = metricsPort === undefined ? undefined : await server.listenForMetrics(metricsPort);
     const { description, simulated } = parts.model;
     const model = { description, simulated };
-    return { url, key, model, hasConsole: deps.console !== undefined, walls: (await walls()).says, close };
+    const hasConsole = deps.console !== undefined;
+    return { url, metricsUrl, key, model, hasConsole, walls: (await walls()).says, close };
   } catch (error) {
     await close();
     throw error;
@@ -63,6 +66,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
     wake: host.engine.wake,
+    driven: host.driven,
     engineCheck: parts.engineCheck,
     apiProcesses: parts.apiProcesses,
     isWorker: options.engine?.role === "worker",

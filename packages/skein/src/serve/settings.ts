@@ -14,6 +14,8 @@ import { limitsIn } from "./limits.ts";
 export interface ServeSettings {
   readonly port: number;
   readonly host: string;
+  /** The port of 127.0.0.1 on which `/metrics` needs no key. */
+  readonly metricsPort: number | undefined;
   readonly storeUrl: string;
   readonly dataDir: string;
   /** Where generated files are kept; beside the sessions unless told. */
@@ -80,9 +82,8 @@ function realModel(config: Config, host: string) {
 
 /** Settings that can be served, or an `invalid` with the sentence that says what is wrong. */
 export function serveSettings(flags: ServeFlags, config: Config, folder = process.cwd()): ServeSettings {
-  const port = flags.port ?? config.port ?? DEFAULT_PORT;
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-    throw new KnownError("invalid", `The port must be a number from 0 (a free one) to 65535, and it is "${port}".`);
+  const port = portOf("The port", flags.port ?? config.port ?? DEFAULT_PORT);
+  const metricsPort = config.metricsPort === undefined ? undefined : portOf("SKEIN_METRICS_PORT", config.metricsPort);
   const host = flags.host ?? config.host ?? "127.0.0.1";
   if (!LOOPBACK.includes(host) && config.apiKey === undefined)
     throw new KnownError(
@@ -113,8 +114,9 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
   const storeUrl = flags.store ?? config.storeUrl ?? `sqlite:${join(dataDir, "skein.db")}`;
   return Object.freeze({
-    port: Number(port),
+    port,
     host,
+    metricsPort,
     storeUrl,
     engine: engineSettings(config.engine, flags.role, storeUrl),
     dataDir,
@@ -142,6 +144,11 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeOauthToken: config.claudeOauthToken,
     anthropicBaseUrl: config.anthropicBaseUrl,
   });
+}
+
+function portOf(name: string, text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new KnownError("invalid", `${name} must be a number from 0 (a free one) to 65535, and it is "${text}".`);
 }
 
 function consoleSetting(text: string | undefined, folder: string): string | null | undefined {

@@ -6,6 +6,8 @@ import type { ServeSettings } from "./settings.ts";
 /** A server that runs: sessions are driven, requests answered. */
 export interface RunningServer {
   readonly url: string;
+  /** Where `/metrics` needs no key, if the operator named a port for it. */
+  readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
   /** How the walls stand around programs that a model can steer, as a sentence. */
@@ -19,6 +21,7 @@ export interface RunningServer {
 export interface StartOptions extends Omit<
   ServeSettings,
   | "configFile"
+  | "metricsPort"
   | "traceEndpoint"
   | "sqlHistory"
   | "claudeCode"
@@ -36,6 +39,7 @@ export interface StartOptions extends Omit<
 > {
   /** Everything in one process, driven by it, unless told. */
   readonly engine?: ServeSettings["engine"];
+  readonly metricsPort?: number | undefined;
   readonly redisUrl?: string | undefined;
   readonly filesUrl?: string | undefined;
   readonly s3?: ServeSettings["s3"];

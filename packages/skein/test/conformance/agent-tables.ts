@@ -1,10 +1,27 @@
-import { type Entry, type JsonType, type ConformanceList, columns, departure, keys, section, there } from "./line.ts";
+import {
+  type ConformanceList,
+  type Entry,
+  type JsonType,
+  columns,
+  departure,
+  index,
+  keys,
+  section,
+  there,
+} from "./line.ts";
 
 const CONFIG = "agent.agent_config";
 const HISTORY = "agent.conversation_history";
 const RUNS = "agent.agent_runs";
 
-const index = (what: string, query: string): Entry => there(what, { check: "index", query });
+const NO_EXTRAS =
+  "Always {}: a run has no fields of its own. What a caller adds is in agent_config.extras and in the metadata of the session.";
+
+/** The same lines, with one that is there and always says the same. */
+const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
+  entries.map((entry) =>
+    entry.what.replaceAll('"', "").startsWith(name) ? departure(entry.what, note, entry.check) : entry,
+  );
 
 /** A component type, which the specification writes in two ways. */
 const spelling = (said: string): Entry =>
@@ -179,9 +196,10 @@ export const agentTables: ConformanceList = {
     ]),
     ...section(
       "Table 2: conversation_history (SQL)",
-      columns(
-        HISTORY,
-        `
+      constant(
+        columns(
+          HISTORY,
+          `
     conversation_id UUID PRIMARY KEY,
     agent_uuid UUID NOT NULL,
     run_id UUID NOT NULL,
@@ -198,6 +216,9 @@ export const agentTables: ConformanceList = {
     extras JSONB DEFAULT '{}'::jsonb,
     sequence_number INTEGER,
     created_at TIMESTAMP DEFAULT NOW()`,
+        ),
+        "extras",
+        NO_EXTRAS,
       ),
     ),
     ...section("Table 2: rules", [
@@ -300,24 +321,28 @@ export const agentTables: ConformanceList = {
       ),
       there("index.json", { check: "file", path: "^conversation_history/{agent}/index\\.json$" }),
       ...keys("index.json", { last_sequence: "number", total_conversations: "number" }),
-      ...keys("conversation_history", {
-        conversation_id: "string",
-        agent_uuid: "string",
-        run_id: "string",
-        started_at: "string",
-        completed_at: "string",
-        user_message: "string",
-        final_response: "any",
-        messages: "array",
-        stop_reason: "string",
-        total_steps: "number",
-        usage: "object",
-        generated_files: "array",
-        cost: "object",
-        extras: "object",
-        sequence_number: "number",
-        created_at: "string",
-      }),
+      ...constant(
+        keys("conversation_history", {
+          conversation_id: "string",
+          agent_uuid: "string",
+          run_id: "string",
+          started_at: "string",
+          completed_at: "string",
+          user_message: "string",
+          final_response: "any",
+          messages: "array",
+          stop_reason: "string",
+          total_steps: "number",
+          usage: "object",
+          generated_files: "array",
+          cost: "object",
+          extras: "object",
+          sequence_number: "number",
+          created_at: "string",
+        }),
+        "extras",
+        NO_EXTRAS,
+      ),
       departure(
         "conversation_id and run_id: conv-001, run-001",
         "The SQL schema says UUID; the examples are shortened. A conversation is a run and has its id.",
@@ -346,6 +371,11 @@ export const agentTables: ConformanceList = {
       there("log_id is unique", {
         check: "query",
         query: `select 1 where (select count(*) = count(distinct log_id) from ${RUNS})`,
+      }),
+      there("log_id grows in the order in which the rows were written, also those of one event", {
+        check: "test",
+        file: "packages/adapters/test/postgres-views.test.ts",
+        name: "log_id is the order of agent_runs, also of the rows of one event",
       }),
       there("step_number: 0 = pre-loop, 1+ = loop iterations", {
         check: "query",
@@ -387,11 +417,16 @@ export const agentTables: ConformanceList = {
       } as const).map(([key, type]) => there(`"${key}"`, { check: "action line", key, type })),
       departure(
         "log_id counts across runs",
-        "In a file it counts the lines of its run, from 1; in SQL it is unique everywhere.",
+        "In a file it counts the lines of its run, from 1, and in `skein sql` the actions of its session; in a database it is unique everywhere.",
       ),
     ]),
     ...section("Table 3: action_data of the example run", [
-      action("run_started", "user_message", "queue_present", "formatter"),
+      action("run_started", "user_message", "formatter"),
+      departure("run_started: queue_present", "Always true: every run can be followed while it happens.", {
+        check: "action",
+        action: "run_started",
+        keys: ["queue_present"],
+      }),
       action("memory_retrieval", "memories_found", "memories_injected", "memory_store_type"),
       action("compaction", "compaction_applied", "reason", "current_tokens", "threshold"),
       action("api_call_started", "model", "max_tokens", "thinking_tokens", "tools_count", "messages_sent"),
@@ -462,10 +497,10 @@ export const agentTables: ConformanceList = {
         query: `select conversation_id, user_message, final_response, started_at, generated_files, total_steps
           from ${HISTORY} where agent_uuid = {agent} order by sequence_number desc limit 20 offset 0`,
       }),
-      there("3: debug one run", {
+      departure("3: debug one run, order by timestamp", "Rows of one millisecond need log_id besides.", {
         check: "query",
         query: `select timestamp, step_number, action_type, action_data, duration_ms
-          from ${RUNS} where run_id = {run} order by timestamp asc`,
+          from ${RUNS} where run_id = {run} order by timestamp asc, log_id asc`,
       }),
       departure(
         "4: average tokens per run",

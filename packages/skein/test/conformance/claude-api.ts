@@ -1,5 +1,5 @@
 import { requests, responses } from "./claude-api-schemas.ts";
-import { type ColumnCheck, type Entry, type ConformanceList, departure, section, there } from "./line.ts";
+import { type ColumnCheck, type ConformanceList, type Entry, departure, index, section, there } from "./line.ts";
 
 const AT = "timestamptz: a time without a zone means another instant on another machine.";
 
@@ -16,8 +16,6 @@ const id = (column = "id"): Column => ({ column, type: "uuid", default: "gen_ran
 
 const BUSES = "packages/adapters/test/buses.test.ts";
 const shown = (what: string, name: string): Entry => there(what, { check: "test", file: BUSES, name });
-
-const lookup = (what: string, query: string): Entry => there(what, { check: "index", query });
 
 export const claudeApi: ConformanceList = {
   part: "Claude API",
@@ -225,16 +223,16 @@ export const claudeApi: ConformanceList = {
       }),
     ]),
     ...section("Indexes", [
-      lookup("idx_sessions_status", "select id from api.sessions where status = 'error'"),
-      lookup("idx_sessions_created_at", "select id from api.sessions order by created_at desc limit 5"),
-      lookup("idx_sessions_parent", "select id from api.sessions where parent_session_id = {agent}"),
-      lookup("idx_messages_session_id", "select id from api.session_messages where session_id = {agent}"),
-      lookup(
+      index("idx_sessions_status", "select id from api.sessions where status = 'error'"),
+      index("idx_sessions_created_at", "select id from api.sessions order by created_at desc limit 5"),
+      index("idx_sessions_parent", "select id from api.sessions where parent_session_id = {agent}"),
+      index("idx_messages_session_id", "select id from api.session_messages where session_id = {agent}"),
+      index(
         "idx_messages_created_at",
         "select id from api.session_messages where created_at > now() - interval '1 hour'",
       ),
-      lookup("idx_checkpoints_session_id", "select id from api.checkpoints where session_id = {agent}"),
-      lookup(
+      index("idx_checkpoints_session_id", "select id from api.checkpoints where session_id = {agent}"),
+      index(
         "idx_checkpoints_uuid",
         "select id from api.checkpoints where session_id = {agent} and user_message_uuid = 'u'",
       ),

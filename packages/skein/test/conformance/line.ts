@@ -126,6 +126,12 @@ export const departure = (what: string, note: string, check?: Check): Entry => (
 export const section = (at: string, entries: readonly Entry[]): readonly Line[] =>
   entries.map((entry) => ({ at, ...entry }));
 
+const VIEW_DEFAULT = "The view says the default, and nobody inserts there: rows are derived from the log.";
+
+/** An index that a specification names; here its query is answered through one of the table behind the view. */
+export const index = (what: string, query: string): Entry =>
+  departure(what, "An index of the table behind the view, under another name.", { check: "index", query });
+
 const SQL_TYPES: Readonly<Record<string, string>> = {
   UUID: "uuid",
   TEXT: "text",
@@ -156,6 +162,7 @@ export function columns(view: string, ddl: string): readonly Entry[] {
         ...(fallback !== undefined && { default: fallback.replace("::jsonb", "").toLowerCase() }),
         ...(/NOT NULL|PRIMARY KEY/.test(what) && { notNull: true }),
       };
+      if (fallback !== undefined && type !== "TIMESTAMP") return departure(what, VIEW_DEFAULT, check);
       if (type !== "TIMESTAMP") return there(what, check);
       return departure(what, "timestamptz: a time without a zone means another instant on another machine.", check);
     });

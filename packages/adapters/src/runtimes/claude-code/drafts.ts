@@ -1,4 +1,4 @@
-import { type Live, type RunState, textDelta } from "@skein/core";
+import { type Live, type RunState, createOffsets } from "@skein/core";
 import type { DraftPiece, JsonObject } from "@skein/protocol";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { messageIdOf } from "./message-id.ts";
@@ -8,13 +8,13 @@ import type { ClaudeMessage } from "./sdk-messages.ts";
 export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step">) {
   const { runId, step: stepsBefore } = run;
   let replies = 0;
-  let piece: Omit<DraftPiece, "event"> & { offset: number } = {
+  let offsetOf = createOffsets();
+  let piece: Omit<DraftPiece, "event" | "offset"> = {
     session_id: sessionId,
     run_id: runId,
     step: stepsBefore + 1,
     attempt: 1,
     message_id: "",
-    offset: 0,
     isUnannounced: true,
   };
   return {
@@ -22,12 +22,12 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
       if (parent_tool_use_id !== null) return;
       if (event.type === "message_start") {
         const message_id = messageIdOf(sessionId, event.message.id);
-        piece = { ...piece, step: stepsBefore + replies + 1, message_id, offset: 0 };
+        piece = { ...piece, step: stepsBefore + replies + 1, message_id };
+        offsetOf = createOffsets();
       }
       if (piece.message_id === "") return;
       const raw = event as unknown as JsonObject & { readonly type: string };
-      live.publish({ ...piece, event: raw });
-      piece.offset += textDelta(raw)?.length ?? 0;
+      live.publish({ ...piece, offset: offsetOf(raw), event: raw });
     },
     heard(message: ClaudeMessage): void {
       if (message.kind === "reply") replies += 1;

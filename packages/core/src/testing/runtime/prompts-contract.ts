@@ -9,7 +9,7 @@ import {
   type Usage,
 } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { draftOf } from "../../live/live.ts";
+import { draftsOf } from "../../live/live.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
 /** Facts that each runtime tells in its own way, beside those that every run has. */
@@ -179,8 +179,9 @@ export function describeDrafts(fixture: () => RuntimeFixture): void {
 /** The text of each message that the drafts tell; fails where a piece is missing. */
 function joined(pieces: readonly DraftPiece[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
-  for (const draft of pieces.flatMap((piece) => draftOf(piece) ?? [])) {
-    const { message_id, offset, delta } = draft.data;
+  for (const { event_type, data } of pieces.flatMap((piece) => draftsOf([piece]))) {
+    if (event_type !== "step.generating") continue;
+    const { message_id, offset, delta } = data;
     const text = texts.get(message_id) ?? "";
     expect(offset, "a draft begins where the one before it ended").toBe(text.length);
     texts.set(message_id, text + delta);

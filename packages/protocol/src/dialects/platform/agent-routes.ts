@@ -38,6 +38,16 @@ export const agentRoutes = {
     status: 200,
     response: Agent,
   },
+  listAgentVersions: {
+    method: "GET",
+    path: "/v1/agents/{agent_id}/versions",
+    scope: "read",
+    summary: "Versions of an agent, newest first",
+    params: inAgent,
+    query: PageQuery,
+    status: 200,
+    response: pageOf(Agent),
+  },
   patchAgent: {
     method: "PATCH",
     path: "/v1/agents/{agent_id}",

@@ -3,6 +3,16 @@ import { AnyObject } from "./page.ts";
 import { LlmModel, NewAgentConfig, Tags, ToolSchema } from "../../agent.ts";
 import { Uuid } from "../../ids.ts";
 
+const LONGEST_WAIT_MS = 30 * 24 * 3600 * 1000;
+
+/** A tool that the caller runs itself: a run that uses one waits for the result. */
+const FrontendTool = z.strictObject({
+  ...ToolSchema.shape,
+  timeout_ms: z.int().positive().max(LONGEST_WAIT_MS).optional(),
+  /** Passed on: the model keeps exactly to the schema. */
+  strict: z.boolean().optional(),
+});
+
 /** What an agent is made of, on the wire: the platform API's columns, the configuration beside them, code tools by name. */
 export const AgentInput = z
   .strictObject({
@@ -13,8 +23,7 @@ export const AgentInput = z
     tags: Tags.default([]),
     /** Tools that the server's own code has, by name. */
     tools: z.array(z.string().min(1).max(128)).max(200).default([]),
-    /** Tools that the caller runs itself: a run that uses one waits for the result. */
-    frontend_tools: z.array(ToolSchema).max(50).default([]),
+    frontend_tools: z.array(FrontendTool).max(50).default([]),
   })
   .omit({ tool_schemas: true });
 export type AgentInput = z.output<typeof AgentInput>;
@@ -53,7 +62,7 @@ export const AgentPatch = z
     default_model_id: Uuid.nullable(),
     tags: Tags,
     tools: z.array(z.string().min(1).max(128)).max(200),
-    frontend_tools: z.array(ToolSchema).max(50),
+    frontend_tools: z.array(FrontendTool).max(50),
   })
   .partial();
 export type AgentPatch = z.output<typeof AgentPatch>;

@@ -68,6 +68,8 @@ export const SessionPatch = z.strictObject({
   model_id: Uuid.nullable().optional(),
 });
 
+const Tag = z.string().min(1).max(100);
+
 export const SessionQueryInput = z.strictObject({
   ...PageQuery.shape,
   agent_id: Uuid.optional(),
@@ -97,7 +99,11 @@ export const SessionQueryInput = z.strictObject({
     .string()
     .regex(/^(last_message|open_awaits)(,(last_message|open_awaits))?$/, "Expected last_message or open_awaits.")
     .optional(),
-  tag: z.string().min(1).max(100).optional(),
+  /** A session must have this tag; given several times, all of them. */
+  tag: z.union([Tag, z.array(Tag).min(1).max(20)]).optional(),
+  /** Created at this time or later, and before that one. */
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
   /** Forks of this session. */
   parent_session_id: Uuid.optional(),
   /** Sessions that work for this one. */

@@ -45,6 +45,13 @@ export const agentHandlers = {
       : call.agents.version(agent_id, query.version));
     return tagged(call, agent);
   },
+  async listAgentVersions({ params, query: { limit, cursor } }, { agents }) {
+    const page = await agents.versions(params.agent_id, {
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.number) }),
+    });
+    return { data: [...page.items], next_cursor: cursorOf(page.cursor) };
+  },
   async patchAgent({ params, body }, call) {
     const current = await call.agents.get(params.agent_id);
     const expected = expectedVersion(call, current);

@@ -163,7 +163,9 @@ interface ListQuery {
   readonly sort?: "created" | "last_run" | undefined;
   readonly count?: "true" | "false" | undefined;
   readonly include?: string | undefined;
-  readonly tag?: string | undefined;
+  readonly tag?: string | readonly string[] | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
   readonly parent_session_id?: string | undefined;
   readonly subagent_of_session_id?: string | undefined;
 }
@@ -203,7 +205,8 @@ async function named(call: RequestContext, ids: readonly string[], include: stri
 }
 
 function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFilter, "tenant"> {
-  const { status, activity, outcome, model, title, top_level, tag, parent_session_id, subagent_of_session_id } = query;
+  const { status, activity, outcome, model, title, top_level, tag, from, to } = query;
+  const { parent_session_id, subagent_of_session_id } = query;
   return {
     ...(status && { status }),
     ...(activity && { activity }),
@@ -211,7 +214,10 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
     ...(model !== undefined && { model }),
     ...(title !== undefined && { title }),
     ...(top_level === "true" && { topLevel: true }),
-    ...(tag !== undefined && { tags: [tag] }),
+    ...(tag !== undefined && { tags: [tag].flat() }),
+    // Times have milliseconds: after the one before is from this one on.
+    ...(from !== undefined && { createdAfter: new Date(Date.parse(from) - 1).toISOString() }),
+    ...(to !== undefined && { createdBefore: new Date(to).toISOString() }),
     ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
     ...(subagent_of_session_id !== undefined && { subagentOfSessionId: subagent_of_session_id }),
     ...(agentId !== undefined && { agentId }),

@@ -1,13 +1,15 @@
 import type { UsageKey } from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
-import { claudeMetrics } from "../../observe/claude-metrics.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
 import { busHealth, engineHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
+import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
+/** Whose keys are the operator's own. */
+const OPERATORS_TENANT = "default";
 const RETRY_SOON = { headers: { "retry-after": "1" } };
 
 /** What the server says about itself. */
@@ -51,10 +53,9 @@ export const systemHandlers = {
   async docs() {
     return html(docsPage());
   },
-  async metrics(_, { shared }) {
-    const claude = claudeMetrics(await shared.deps.claude?.processes?.());
-    const payload = shared.metrics.text({ streams: shared.streams.size }) + claude;
-    return { raw: { type: "text/plain; version=0.0.4; charset=utf-8", payload } };
+  async metrics(_, { shared, principal }) {
+    const payload = await metricsText(shared, { withRuns: principal.tenant === OPERATORS_TENANT });
+    return { raw: { type: METRICS_TYPE, payload } };
   },
   async usage({ query: { group_by, from, to, agent_id, session_id } }, { sessions }) {
     const [by = "day", secondKey] = group_by.split(",") as UsageKey[];

@@ -13,7 +13,47 @@ test("an archived agent is brought back and takes sessions again", async () => {
   expect([back.status, back.body["status"], back.body["version"]]).toEqual([200, "active", 3]);
   expect((await call("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(201);
   expect((await call("POST", `/v1/agents/${agentId}/restore`)).body["version"]).toBe(3);
+  const versions = await call("GET", `/v1/agents/${agentId}/versions?limit=2`);
+  expect(versions.body.data).toMatchObject([
+    { version: 3, status: "active" },
+    { version: 2, status: "archived" },
+  ]);
+  const rest = await call("GET", `/v1/agents/${agentId}/versions?cursor=${String(versions.body["next_cursor"])}`);
+  expect([rest.body.data, rest.body["next_cursor"]]).toMatchObject([[{ version: 1, status: "active" }], null]);
   expect((await call("POST", "/v1/agents/00000000-0000-7000-8000-000000000000/restore")).status).toBe(404);
+});
+
+test("a tool that the caller runs may have a time limit, of which the model is not told", async () => {
+  const { call } = await testServer();
+  const pick = { name: "pick", description: "Picks.", input_schema: { type: "object" }, timeout_ms: 100 };
+  const { agentId, path } = await session(call, { frontend_tools: [pick] });
+  const { body: posted } = await say(
+    call,
+    path,
+    scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }, { text: "Nobody picked." }]),
+  );
+  const run = `${path}/runs/${String(posted["run_id"])}`;
+  await settled(call, run, "outcome", ["completed"]);
+  const events = (await call("GET", `${path}/events`)).body.data;
+  const of = (type: string) => events.find(({ event_type }) => event_type === type)?.["data"];
+  expect(of("await.opened")).toMatchObject({ awaits: [{ name: "pick", expires_at: expect.any(String) }] });
+  expect(of("await.resolved")).toMatchObject({ tool_use_id: "call_1", resolution: "timed_out" });
+  const [sent] = (await call("GET", `${run}/steps/1`)).body.data;
+  expect(sent).toMatchObject({ body: { tools: [{ name: "pick" }] } });
+  expect(JSON.stringify(sent)).not.toContain("timeout_ms");
+  const { body: patched } = await call("PATCH", `/v1/agents/${agentId}`, { tools: [] });
+  expect(patched["config"]).toMatchObject({ tool_schemas: [pick] });
+});
+
+test.each([
+  ["an unknown key", { parameters: {} }, "parameters"],
+  ["a time limit of zero", { timeout_ms: 0 }, "timeout_ms"],
+  ["a time limit of years", { timeout_ms: 1e11 }, "timeout_ms"],
+])("%s of a tool that the caller runs is refused by its name", async (_, more, named) => {
+  const { call } = await testServer();
+  const frontend_tools = [{ name: "pick", input_schema: { type: "object" }, ...more }];
+  const { status, body } = await call("POST", "/v1/agents", { name: "A", frontend_tools });
+  expect([status, body.error.message]).toEqual([422, expect.stringContaining(named)]);
 });
 
 test("tools that agents can name are listed by name", async () => {

@@ -11,6 +11,7 @@ const NAMED = new Set([
   "step.generated",
   "step.error",
   "message.created",
+  "message.delta",
   "tool.started",
   "tool.completed",
   "session.started",
@@ -22,7 +23,7 @@ const add = defineTool({
   name: "add",
   description: "Adds.",
   input: z.object({ a: z.number(), b: z.number() }),
-  run: ({ a, b }) => a + b,
+  run: ({ a, b }) => ({ sum: a + b }),
 });
 
 test("the flow of the platform API happens in its order", async () => {
@@ -32,7 +33,7 @@ test("the flow of the platform API happens in its order", async () => {
   const posted = await say(
     call,
     path,
-    scripted("How much is 2+2?", [{ text: "The answer is 4", chunk: 10, chunkDelayMs: 5 }]),
+    scripted("How much is 2+2?", [{ thinking: "Two, two.", text: "The answer is 4", chunk: 10, chunkDelayMs: 5 }]),
   );
   expect(posted.status).toBe(202);
   expect(posted.body).toMatchObject({
@@ -49,16 +50,22 @@ test("the flow of the platform API happens in its order", async () => {
     "session.started",
     "message.created",
     "step.started",
+    "message.delta",
     "step.generating",
+    "message.delta",
     "step.generating",
+    "message.delta",
     "step.generated",
     "message.created",
     "session.completed",
   ]);
-  const drafts = seen.filter(({ event }) => event === "step.generating");
-  expect(drafts.map(({ id: none, data }) => [none, data.data["delta"]])).toEqual([
-    [undefined, "The answer"],
-    [undefined, " is 4"],
+  const drafts = seen.filter(({ id: sequence }) => sequence === undefined);
+  expect(drafts.map(({ event, data: { data } }) => [event, data["kind"], data["offset"], data["delta"]])).toEqual([
+    ["message.delta", "thinking", 0, "Two, two."],
+    ["step.generating", undefined, 0, "The answer"],
+    ["message.delta", "text", 0, "The answer"],
+    ["step.generating", undefined, 10, " is 4"],
+    ["message.delta", "text", 10, " is 4"],
   ]);
   const facts = seen.filter(({ id: sequence }) => sequence !== undefined);
   expect(facts.map(({ id: sequence }) => Number(sequence))).toEqual(facts.map((_, index) => index + 1));
@@ -97,7 +104,7 @@ test("tool calls are rows of their own, in the platform API's form", async () =>
       content: { id: "call_1", name: "add", arguments: { a: 2, b: 2 } },
       tool_call_id: "call_1",
     },
-    { sequence: 4, role: "tool_result", content: { result: "4", error: null }, tool_call_id: "call_1" },
+    { sequence: 4, role: "tool_result", content: { result: { sum: 4 }, error: null }, tool_call_id: "call_1" },
     { sequence: 5, role: "assistant", content: { text: "4" } },
   ]);
   const blocks = await call("GET", `${path}/messages?format=blocks`);

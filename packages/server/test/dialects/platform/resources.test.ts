@@ -266,6 +266,16 @@ test("usage by day, model, agent and session adds up to the same", async () => {
   expect(new Set(sums.map(String)).size).toBe(1);
   expect(sums[0]?.[0]).toBe(2);
   expect((await call("GET", "/v1/usage?from=2030-01-01T00:00:00Z")).body.data).toEqual([]);
+
+  const [first] = sessions;
+  const [day] = (await call("GET", "/v1/usage")).body.data;
+  const [model] = (await call("GET", "/v1/usage?group_by=model")).body.data;
+  const both = (await call("GET", "/v1/usage?group_by=day,model")).body.data;
+  expect(both).toMatchObject([{ key: day?.["key"], second_key: model?.["key"], runs: 2 }]);
+  const ofOne = (await call("GET", `/v1/usage?group_by=session,model&session_id=${first?.id}`)).body.data;
+  expect(ofOne).toMatchObject([{ key: first?.id, second_key: model?.["key"], runs: 1 }]);
+  for (const query of ["group_by=day,day", "group_by=day,model,agent", "group_by=week", "session_id=x"])
+    expect([query, (await call("GET", `/v1/usage?${query}`)).status]).toEqual([query, 422]);
 });
 
 test("usage is exact whenever it is asked: after another run, and after a session is gone", async () => {

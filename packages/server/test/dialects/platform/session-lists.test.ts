@@ -34,6 +34,16 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   );
   expect(await ids(`ids=${crypto.randomUUID()}`)).toEqual([]);
   expect(await ids("model=no-such-model")).toEqual([]);
+  await call("PATCH", done.path, { tags: ["red", "blue"] });
+  await call("PATCH", idle.path, { tags: ["red"] });
+  expect(await ids("tag=red")).toEqual([done.id, idle.id]);
+  expect(await ids("tag=red&tag=blue")).toEqual([done.id]);
+  const made = (await list("")).data.map(({ id, created_at }) => ({ id, at: String(created_at) }));
+  const at = made[1]?.at ?? "";
+  const since = made.filter((one) => one.at >= at).map(({ id }) => id);
+  expect(await ids(`from=${at}`)).toEqual(since);
+  expect(await list(`to=${at}&count=true`)).toMatchObject({ total: 3 - since.length });
+  expect(await ids(`from=${at}&to=${at}`)).toEqual([]);
   const counted = await list("count=true&limit=1&sort=last_run");
   expect([counted["total"], counted.data.length]).toEqual([3, 1]);
   expect(await ids(`sort=last_run&limit=1&cursor=${String(counted["next_cursor"])}`)).toEqual([waiting.id]);
@@ -48,6 +58,14 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   expect((await list("include=last_message")).data[0]).not.toHaveProperty("open_awaits");
   const ofAgent = (await call("GET", `/v1/agents/${done.agentId}/sessions?count=true&include=last_message`)).body;
   expect([ofAgent["total"], ofAgent.data[0]?.["id"]]).toEqual([1, done.id]);
-  for (const query of ["activity=busy", "top_level=yes", "sort=cost", "count=1", "include=all", "include="])
+  for (const query of [
+    "activity=busy",
+    "top_level=yes",
+    "sort=cost",
+    "count=1",
+    "include=all",
+    "include=",
+    "from=today",
+  ])
     expect([query, (await call("GET", `/v1/sessions?${query}`)).status]).toEqual([query, 422]);
 });
