@@ -158,5 +158,12 @@ export {
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
 
+// What the operator allows.
+export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
+export { type KeyPolicy, HostPattern, Policy, SandboxMode, isAmong, isHostAmong, policyOf } from "./policy/policy.ts";
+export { policyProblem } from "./policy/policy-problem.ts";
+export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
+export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";
+
 // Sandboxes.
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

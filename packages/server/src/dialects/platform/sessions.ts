@@ -9,7 +9,7 @@ import {
 } from "../../request-context.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
-import { checkOpen } from "../claude/rights.ts";
+import { checkAgent, checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
 
 /** Sessions: open, list, change, fork, cancel, remove, take along. */
@@ -151,10 +151,15 @@ async function createFor(
 ): Promise<ApiSession> {
   const { title, tags, model_id: modelId, metadata } = body;
   const { claude } = call.shared.deps;
-  if (claude && agent.config.runtime === "claude-code") checkOpen(claude, call);
+  const gate = agent.config.runtime === "claude-code" ? claude : undefined;
+  if (gate) await checkOpen(gate, call);
+  checkAgent(call, agent.config);
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
-  return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));
+  const session = await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency);
+  // From here on it has the rules of this key.
+  await gate?.admit({}, { principal: call.principal, sessionId: session.id });
+  return wire(session);
 }
 
 /** The orders of lists in the words of a store. */

@@ -3,7 +3,7 @@ import type { ParsedRequest, UsageRow } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
-import { busHealth, engineHealth, queueHealth, storeHealth } from "../../observe/health.ts";
+import { busHealth, engineHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
 import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
@@ -21,6 +21,7 @@ export const systemHandlers = {
       busHealth(call),
       engineHealth(call),
       queueHealth(call),
+      wallsHealth(call),
     ]);
     const dependencies = [store, ...others.flat()];
     const failing = dependencies.filter(({ status }) => status === "failed").map(({ name }) => name);
