@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { csvOf } from "../src/ui/csv.ts";
 import { duration, money, short } from "../src/ui/amounts.ts";
+import { unifiedLines } from "../src/text/difference-lines.ts";
 import { lineChanges } from "../src/text/line-changes.ts";
 import { markdownBlocks } from "../src/text/markdown-blocks.ts";
 import { shownLine, visible } from "../src/text/safe-text.ts";
@@ -92,4 +93,16 @@ test("a line of megabytes is cut, and says how much is missing", () => {
   const line = shownLine("x".repeat(20_000_000));
   expect(line).toHaveLength(4000 + " … 19,996,000 more characters".length);
   expect(line.endsWith(" … 19,996,000 more characters")).toBe(true);
+});
+
+test("a difference in the unified format has the numbers of both files, and marks the words that differ", () => {
+  const diff =
+    "--- a/x.ts\n+++ b/x.ts\n@@ -3,3 +3,3 @@\n same\n-const a = 1;\n+const a = 2;\n@@ -20,1 +20,2 @@\n last\n+--- not a name\n";
+  expect(unifiedLines(diff)).toEqual([
+    { sign: " ", text: "same", number: 3 },
+    { sign: "-", text: "const a = 1;", number: 4, pair: "const a = 2;" },
+    { sign: "+", text: "const a = 2;", number: 4, pair: "const a = 1;" },
+    { sign: " ", text: "last", number: 20 },
+    { sign: "+", text: "--- not a name", number: 21 },
+  ]);
 });

@@ -22,6 +22,11 @@ export const skein: Group = {
       load: async () => (await import("./commands/keys.ts")).keys,
     },
     {
+      name: "policy",
+      summary: "Say in plain words what a key can do",
+      load: async () => (await import("./commands/policy.ts")).policy,
+    },
+    {
       name: "doctor",
       summary: "Check everything that a server needs, and say what to do",
       load: async () => (await import("./commands/doctor.ts")).doctor,

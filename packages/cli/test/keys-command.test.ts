@@ -80,7 +80,8 @@ test("doctor says what is there, what is not yet and what is wrong", async () =>
   expect(fresh.out).toMatch(/note {3}model .*simulator/);
   expect(fresh.out).toMatch(/note {3}store .*not there yet/);
   expect(fresh.out).toMatch(hasBubblewrap ? /ok {5}sql .*sandbox of bubblewrap/ : /note {3}sql .*is off/);
-  expect(fresh.out).toMatch(/(?:ok {4}|note {2}) claude {4}Claude Code runs in a process (?:namespace|group)/);
+  expect(fresh.out).toMatch(hasBubblewrap ? /ok {5}sandbox .*bubblewrap/ : /note {3}sandbox .*Missing/);
+  expect(fresh.out).toMatch(/(?:ok {4}|note {2}) claude {4}Claude Code runs in (?:the sandbox|a process)/);
   writeFileSync(join(data, "skein.db"), "this is no database, whatever its name says".repeat(50));
   writeFileSync(join(data, "skein.config.ts"), "export default 7;");
   const wrong = await skein(data, "doctor", "--port", "0");

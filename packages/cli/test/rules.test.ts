@@ -191,7 +191,9 @@ test("a server's first greeting has the key on a terminal, and not in a log", ()
     key: { key: "the-secret-key", file: "/home/me/.skein/admin-key", isNew: true },
     model: { description: "the simulator", simulated: true },
     hasConsole: true,
+    walls: "Off: what a model makes run has the rights of the server's user.",
   };
+  expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: what a model makes run");
   expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
 });

@@ -34,6 +34,8 @@ export type {
   SessionSummary,
   Snapshot,
   Store,
+  TextPlace,
+  ToolUsageQuery,
   UsageKey,
   UsageQuery,
 } from "./ports/store.ts";
@@ -135,10 +137,11 @@ export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
 export { listChanged } from "./sessions/changed-sessions.ts";
 export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
-export { countSessions, listSessions, metadataPairs, sortKey } from "./sessions/session-list.ts";
+export { countSessions, listSessions, metadataPairs, nextSkip, skippedBy, sortKey } from "./sessions/session-list.ts";
 export { type Sessions, createSessions } from "./sessions/sessions.ts";
 export { createSubagents } from "./sessions/subagents.ts";
-export { addedUsage } from "./sessions/usage.ts";
+export { AROUND_TEXT, BEFORE_TEXT, MOST_PLACES, jsonText } from "./sessions/text-search.ts";
+export { addedUsage, countedTools } from "./sessions/usage.ts";
 
 // The store in memory, and what other stores share with it.
 export { checkVersion, listRecords, storedRecord } from "./memory-store/memory-records.ts";
@@ -151,8 +154,16 @@ export {
   newRun,
   pageOfMessages,
   pageOfRuns,
+  placesIn,
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
+
+// What the operator allows.
+export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
+export { type KeyPolicy, HostPattern, Policy, SandboxMode, isAmong, isHostAmong, policyOf } from "./policy/policy.ts";
+export { policyProblem } from "./policy/policy-problem.ts";
+export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
+export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";
 
 // Sandboxes.
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -1,9 +1,10 @@
-import type { Bus, Engine, FileStore, Live, Store } from "@skein/core";
+import type { Bus, Engine, FileStore, KeyPolicy, Live, Store } from "@skein/core";
 import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
 import type { HistoryPort } from "./history-port.ts";
+import type { Principal } from "./keys.ts";
 import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
@@ -40,6 +41,12 @@ export type SqlPart =
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
+/** Whether the operator's rule about the sandbox is kept, and a sentence that says how things stand. */
+export interface WallsState {
+  readonly isKept: boolean;
+  readonly says: string;
+}
+
 /** What a server needs of the process it runs in. */
 export interface ServerDeps {
   readonly store: Store;
@@ -75,6 +82,10 @@ export interface ServerDeps {
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** What stands before Claude Code; without it `/api/v1` shows what is there and begins nothing. */
   readonly claude?: ClaudeGate | undefined;
+  /** The operator's rules for a key; without them a key may use everything that is here. */
+  readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
+  /** How the walls stand around programs that a model can steer. */
+  readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Who reads and writes Claude Code's files; without one no session is adopted or sent back. */
   readonly adoption?: Adoption | undefined;
   /** The model of agents that name none, where the tenant's list has no default. */

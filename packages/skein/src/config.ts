@@ -35,6 +35,8 @@ export interface Config {
   readonly engine: EngineConfig;
   /** `off`: this server begins no session of Claude Code and drives none. */
   readonly claudeCode: string | undefined;
+  /** Whether what a model can make run is in a sandbox: `required`, `preferred` or `off`; else as the situation asks for it. */
+  readonly sandbox: string | undefined;
   /** What requests may hand to Claude Code, as it was written. */
   readonly claude: ClaudeConfig;
   /** The folder of another built console, or `off`: this server shows none. */
@@ -86,7 +88,6 @@ export interface ClaudeConfig {
     readonly idleMinutes: string | undefined;
     readonly memoryMb: string | undefined;
   };
-  readonly sandbox: string | undefined;
 }
 
 /** The variables that tools for S3 read. */
@@ -136,6 +137,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       },
     },
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
+    sandbox: env["SKEIN_SANDBOX"] || undefined,
     claude: {
       keys: listIn(env["SKEIN_CLAUDE_KEYS"]),
       roots: listIn(env["SKEIN_CLAUDE_ROOTS"]),
@@ -150,7 +152,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
         idleMinutes: env["SKEIN_CLAUDE_IDLE_MINUTES"] || undefined,
         memoryMb: env["SKEIN_CLAUDE_MEMORY_MB"] || undefined,
       },
-      sandbox: env["SKEIN_CLAUDE_SANDBOX"] || undefined,
     },
     console: env["SKEIN_CONSOLE"] || undefined,
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,

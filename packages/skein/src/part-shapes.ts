@@ -27,6 +27,8 @@ const STORE: Readonly<Record<Exclude<keyof Store, "check" | "records">, true>> =
   list: true,
   count: true,
   usage: true,
+  toolUsage: true,
+  search: true,
   messages: true,
   runs: true,
   awaits: true,

@@ -1,8 +1,6 @@
 import { type Client, type Followed, type FollowedChange, type FollowedHistory, SkeinError } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
 import { askSql, type SqlAnswer } from "./sql.ts";
-import { searchText, type TextMatch } from "./search-text.ts";
-import { usageByDayAndModel, type DayOfModels } from "./usage.ts";
 
 export type Session = RouteOutput<"getSession">;
 /** Something that a session waits for a person to answer, with the session it belongs to. */
@@ -15,11 +13,14 @@ export type HistoryMessage = RouteOutput<"listHistoryMessages">["data"][number];
 export type HistoryMatch = RouteOutput<"searchHistory">["data"][number];
 export type HistoryUsageRow = RouteOutput<"getHistoryUsage">["data"][number];
 export type Me = RouteOutput<"getMe">;
+export type SessionMatch = RouteOutput<"searchSessions">["data"][number];
 export type Agent = RouteOutput<"getAgent">;
 export type Sent = RouteOutput<"getRunStep">["data"][number];
+export type ApiStep = RouteOutput<"listSteps">["data"][number];
 export type Model = RouteOutput<"listModels">["data"][number];
 export type Webhook = RouteOutput<"listWebhooks">["data"][number];
 export type UsageRow = RouteOutput<"usage">["data"][number];
+export type ToolUsageRow = RouteOutput<"toolUsage">["data"][number];
 export type Health = RouteOutput<"health">;
 export type NewAgent = RouteInput<"createAgent">["body"];
 export type AgentChange = RouteInput<"patchAgent">["body"];
@@ -43,8 +44,10 @@ export interface SessionFilter {
   readonly isTopLevel?: boolean | undefined;
 }
 
+export type SessionSort = "created" | "last_run" | "cost" | "title";
+
 export interface SessionPageQuery extends SessionFilter {
-  readonly sort?: "created" | "last_run";
+  readonly sort?: SessionSort;
   readonly offset?: number;
   readonly limit?: number;
   readonly isCounted?: boolean;
@@ -79,6 +82,9 @@ export function createApi(client: Client) {
     /** Files back to where they were at a checkpoint; a dry run only says what would change. */
     rewind: (id: string, checkpointId: string, isDry: boolean) =>
       client.rewindSession({ params: { session_id: id }, body: { checkpoint_id: checkpointId, dry_run: isDry } }),
+    /** How the files would change by a rewind, as far as the log knows. */
+    rewindDifference: async (id: string, checkpointId: string) =>
+      (await client.getFileDiff({ params: { session_id: id }, query: { rewind_to: checkpointId } })).files,
     fork: (id: string, messageId?: string) =>
       client.forkSession({ ...inSession(id), body: messageId === undefined ? {} : { message_id: messageId } }),
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
@@ -116,6 +122,9 @@ export function createApi(client: Client) {
     files: async (id: string) => (await client.listFiles(inSession(id))).data,
     file: async (id: string, fileId: string) =>
       blobOf(await client.downloadFile({ params: { session_id: id, file_id: fileId } })),
+    /** Every call of the model with its attempts, oldest first. */
+    steps: async (id: string): Promise<ApiStep[]> =>
+      everyPage((query) => client.listSteps({ ...inSession(id), query })),
     sentAt: async (id: string, runId: string, step: number): Promise<Sent[]> =>
       (await client.getRunStep({ params: { session_id: id, run_id: runId, step } })).data,
 
@@ -140,13 +149,19 @@ export function createApi(client: Client) {
     addModel: (name: string, isDefault: boolean) => client.addModel({ body: { name, is_default: isDefault } }),
 
     usage: async (query: RouteInput<"usage">["query"]) => (await client.usage({ query })).data,
-    usageByDayAndModel: (from: Date, to: Date): Promise<DayOfModels[]> => usageByDayAndModel(client, from, to),
+    toolUsage: async (query: RouteInput<"toolUsage">["query"]) => (await client.toolUsage({ query })).data,
 
     sqlTables: async () => (await client.getSqlSchema()).data,
     sqlExamples: async () => (await client.listSqlExamples()).data,
     sql: (statement: string, signal?: AbortSignal): Promise<SqlAnswer> => askSql(client, statement, signal),
 
-    searchText: (text: string, signal?: AbortSignal): Promise<TextMatch[]> => searchText(client, text, signal),
+    searchSessions: (
+      q: string,
+      { filter, cursor, signal }: { filter: SessionFilter; cursor: string | undefined; signal: AbortSignal },
+    ) => {
+      const { limit: _, ...query } = sessionQuery(filter);
+      return client.searchSessions({ query: { ...query, q, ...(cursor !== undefined && { cursor }) }, signal });
+    },
 
     historySessions: (query: { title?: string; offset: number; limit?: number }, signal?: AbortSignal) =>
       client.listHistorySessions({ query: { limit: 200, ...query }, ...(signal && { signal }) }),

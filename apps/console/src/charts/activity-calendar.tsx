@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../api/context.tsx";
 import { plural } from "../ui/amounts.ts";
 import { longDay } from "../ui/times.ts";
+import { DAY_MS } from "./day-bars.ts";
 
-const DAY_MS = 86_400_000;
 const WEEKS = 22;
 const CELL = 14.5;
 const LEFT = 28;

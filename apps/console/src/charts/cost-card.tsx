@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import type { UsageRow } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { money, percent, short } from "../ui/amounts.ts";
-
-const DAY_MS = 86_400_000;
+import { Figure } from "../usage/figure.tsx";
+import { sentTokens, sum } from "../usage/sums.ts";
+import { DAY_MS } from "./day-bars.ts";
 
 /** What was spent today and in seven days, by model. Days are those of the reader. */
 export function CostCard() {
@@ -25,18 +25,12 @@ export function CostCard() {
   const todayOf = (name: string): number => now.data?.find((row) => row.key === name)?.cost_micros ?? 0;
   const all = sum(rows, (row) => row.cost_micros);
   const read = sum(rows, (row) => row.cache_read_input_tokens);
-  const sent = sum(rows, (row) => row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens);
+  const sent = sum(rows, sentTokens);
   return (
     <div className="card pad">
       <div className="money">
-        <div>
-          <div className="lbl">Today</div>
-          <div className="fig">{money(sum(now.data ?? [], (row) => row.cost_micros))}</div>
-        </div>
-        <div>
-          <div className="lbl">7 days</div>
-          <div className="fig">{money(all)}</div>
-        </div>
+        <Figure name="Today" value={money(sum(now.data ?? [], (row) => row.cost_micros))} />
+        <Figure name="7 days" value={money(all)} />
       </div>
       {all > 0 && (
         <div className="bars" aria-hidden="true">
@@ -77,8 +71,4 @@ export function CostCard() {
       )}
     </div>
   );
-}
-
-function sum(rows: readonly UsageRow[], of: (row: UsageRow) => number): number {
-  return rows.reduce((total, row) => total + of(row), 0);
 }

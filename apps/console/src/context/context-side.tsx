@@ -1,7 +1,9 @@
 import { Link } from "wouter";
 import type { Sent } from "../api/api.ts";
+import { TOKEN_KINDS } from "../session/token-section.tsx";
 import type { Step } from "../session/view.ts";
 import { duration, grouped, percent, smallMoney } from "../ui/amounts.ts";
+import { DotRow, Fact, FactList } from "../ui/fact-list.tsx";
 import type { Origin, SentBlock } from "./blocks.ts";
 
 const ORIGINS: readonly (readonly [origin: Origin, word: string])[] = [
@@ -13,6 +15,14 @@ const ORIGINS: readonly (readonly [origin: Origin, word: string])[] = [
   ["memory", "Memory"],
   ["message", "You"],
 ];
+
+/** What each kind of tokens cost. */
+const MICROS = {
+  cache_read_input_tokens: "cache_read_micros",
+  cache_creation_input_tokens: "cache_write_micros",
+  input_tokens: "input_micros",
+  output_tokens: "output_micros",
+} as const;
 
 interface ContextSideProps {
   readonly blocks: readonly SentBlock[];
@@ -46,10 +56,11 @@ export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps)
         <div className="fig">{cost ? smallMoney(cost.total_micros) : "–"}</div>
         {cost && (
           <ul className="rows">
-            <PriceRow className="bg-o-model" name="Read from the cache" micros={cost.cache_read_micros} />
-            <PriceRow className="bg-c-2" name="Written to the cache" micros={cost.cache_write_micros} />
-            <PriceRow className="bg-c-1" name="New input" micros={cost.input_micros} />
-            <PriceRow className="bg-c-3" name="Output" micros={cost.output_micros} />
+            {TOKEN_KINDS.map(([dot, name, kind]) => (
+              <DotRow key={kind} dot={dot} name={name}>
+                {smallMoney(cost[MICROS[kind]])}
+              </DotRow>
+            ))}
           </ul>
         )}
         {withoutCache !== null && cost && withoutCache > cost.total_micros && (
@@ -62,30 +73,27 @@ export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps)
           {rows
             .sort((one, other) => other.tokens - one.tokens)
             .map(({ origin, word, tokens }) => (
-              <li key={origin}>
-                <span className={`dot bg-o-${origin}`} />
-                {word}
-                <span className="end">
-                  {grouped(tokens)} <span className="share">{percent(tokens, all)}</span>
-                </span>
-              </li>
+              <DotRow key={origin} dot={`bg-o-${origin}`} name={word}>
+                {grouped(tokens)} <span className="share">{percent(tokens, all)}</span>
+              </DotRow>
             ))}
         </ul>
       </section>
       <section className="sec">
         <h3>Request</h3>
-        <dl className="kv">
-          <Row name="Attempt" value={String(step.attempt)} />
-          {sent && <Row name="Most output" value={grouped(Number(sent.body["max_tokens"] ?? 0))} />}
-          {usage && <Row name="Output" value={grouped(usage.output_tokens)} />}
+        <FactList>
+          <Fact name="Attempt">
+            {sent?.attempt ?? step.attempt} of {step.attempt}
+          </Fact>
+          {sent && <Fact name="Most output">{grouped(Number(sent.body["max_tokens"] ?? 0))}</Fact>}
+          {usage && <Fact name="Output">{grouped(usage.output_tokens)}</Fact>}
           {step.stopReason !== null && (
-            <Row
-              name="Stopped"
-              value={step.stopReason === "tool_use" ? "to use a tool" : step.stopReason.replaceAll("_", " ")}
-            />
+            <Fact name="Stopped">
+              {step.stopReason === "tool_use" ? "to use a tool" : step.stopReason.replaceAll("_", " ")}
+            </Fact>
           )}
-          {step.durationMs !== null && <Row name="Took" value={duration(step.durationMs)} />}
-        </dl>
+          {step.durationMs !== null && <Fact name="Took">{duration(step.durationMs)}</Fact>}
+        </FactList>
       </section>
       <section className="sec">
         <h3>Raw</h3>
@@ -94,24 +102,5 @@ export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps)
         </Link>
       </section>
     </aside>
-  );
-}
-
-function PriceRow({ className, name, micros }: { className: string; name: string; micros: number }) {
-  return (
-    <li>
-      <span className={`dot ${className}`} />
-      {name}
-      <span className="end">{smallMoney(micros)}</span>
-    </li>
-  );
-}
-
-function Row({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

@@ -5,10 +5,12 @@ import type { HistoryDetails } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { OutlinePanel } from "../session/outline-panel.tsx";
 import type { PanelProps } from "../session/panel-props.ts";
+import { TokenSection } from "../session/token-section.tsx";
 import { ToolsPanel } from "../session/tools-panel.tsx";
 import { visibleLine } from "../text/safe-text.ts";
-import { bytes, grouped, money, percent, plural } from "../ui/amounts.ts";
+import { bytes, money, plural } from "../ui/amounts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
+import { Fact, FactList } from "../ui/fact-list.tsx";
 import { Nothing } from "../ui/nothing.tsx";
 import { saveFile } from "../ui/save-file.ts";
 import { shortId } from "../ui/session-state.ts";
@@ -56,9 +58,6 @@ function Facts({
   panel: { view, onShow },
   isPartial,
 }: Pick<HistoryInspectorProps, "agentId" | "panel" | "isPartial"> & { readonly details: HistoryDetails }) {
-  const { totals } = view;
-  const read = totals.cache_read_input_tokens;
-  const sent = totals.input_tokens + read + totals.cache_creation_input_tokens;
   return (
     <>
       <section className="sec">
@@ -68,28 +67,7 @@ function Facts({
         </div>
         <p className="lbl">By the price table. Subscriptions are billed otherwise.</p>
       </section>
-      <section className="sec">
-        <h3>
-          Tokens {isPartial && <span>of what is shown</span>}
-          {!isPartial && <span>{percent(read, sent)} from the cache</span>}
-        </h3>
-        <ul className="rows">
-          {(
-            [
-              ["bg-o-model", "Read from the cache", read],
-              ["bg-c-2", "Written to the cache", totals.cache_creation_input_tokens],
-              ["bg-c-1", "New input", totals.input_tokens],
-              ["bg-c-3", "Output", totals.output_tokens],
-            ] as const
-          ).map(([className, name, value]) => (
-            <li key={name}>
-              <span className={`dot ${className}`} />
-              {name}
-              <span className="end">{grouped(value)}</span>
-            </li>
-          ))}
-        </ul>
-      </section>
+      <TokenSection totals={view.totals} isPartial={isPartial} />
       {(details.branches?.length ?? 0) > 0 && (
         <section className="sec">
           <h3>Branches</h3>
@@ -109,15 +87,15 @@ function Facts({
       )}
       <section className="sec">
         <h3>Details</h3>
-        <dl className="kv">
-          <Detail name="Project">{visibleLine(details.project_path)}</Detail>
-          {details.git_branch !== null && <Detail name="Branch">{visibleLine(details.git_branch)}</Detail>}
-          <Detail name="Claude Code">{visibleLine(details.version)}</Detail>
-          <Detail name="Begun">{fullTime(details.created_at)}</Detail>
-          <Detail name="Last active">{fullTime(details.last_activity_at)}</Detail>
-          <Detail name="File">{bytes(details.size_bytes)}</Detail>
+        <FactList>
+          <Fact name="Project">{visibleLine(details.project_path)}</Fact>
+          {details.git_branch !== null && <Fact name="Branch">{visibleLine(details.git_branch)}</Fact>}
+          <Fact name="Claude Code">{visibleLine(details.version)}</Fact>
+          <Fact name="Begun">{fullTime(details.created_at)}</Fact>
+          <Fact name="Last active">{fullTime(details.last_activity_at)}</Fact>
+          <Fact name="File">{bytes(details.size_bytes)}</Fact>
           {details.subagents.length > 0 && (
-            <Detail name="Subagents">
+            <Fact name="Subagents">
               {details.subagents.slice(0, 20).map((agent) => (
                 <Link
                   key={agent}
@@ -132,13 +110,13 @@ function Facts({
                   Back to the session
                 </Link>
               )}
-            </Detail>
+            </Fact>
           )}
-          <Detail name="Session">
+          <Fact name="Session">
             <code>{shortId(details.id)}</code>
             <CopyButton text={details.id} label="Copy the id" />
-          </Detail>
-        </dl>
+          </Fact>
+        </FactList>
       </section>
     </>
   );
@@ -147,15 +125,6 @@ function Facts({
 function showMessage(view: PanelProps["view"], messageId: string, onShow: (sequence: number) => void): void {
   const item = view.items.find((one) => one.kind === "prompt" && one.messageId === messageId);
   if (item) onShow(item.sequence);
-}
-
-function Detail({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd className="cut">{children}</dd>
-    </div>
-  );
 }
 
 /** Files that the session changed, with the copies from before. */

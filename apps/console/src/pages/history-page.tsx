@@ -1,7 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { type RefObject, useCallback, useRef, useState } from "react";
-import { Link } from "wouter";
-import { isMissing, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { HistoryInspector, type HistoryTab } from "../history/history-inspector.tsx";
 import { HistoryTop } from "../history/history-top.tsx";
@@ -11,6 +9,7 @@ import type { CallsOpen } from "../session/call-view.tsx";
 import { Timeline } from "../session/timeline.tsx";
 import { Transcript, type TranscriptHandle, type Visible } from "../session/transcript.tsx";
 import { useVisible } from "../session/use-visible.ts";
+import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { plural } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
@@ -50,7 +49,8 @@ export function HistoryPage({ id }: { id: string }) {
     i: () => setDrawer((open) => !open),
     End: () => transcript.current?.follow(),
   });
-  if (read.phase === "failed") return <Unreadable error={read.error} />;
+  if (read.phase === "failed")
+    return <UnreadableSession error={read.error} whyGone="Claude Code deletes sessions after 30 days." />;
   const panel = { view, version, session: undefined, sessionId: id, onShow: show, onRaw: openRaw };
   return (
     <>
@@ -94,18 +94,6 @@ export function HistoryPage({ id }: { id: string }) {
       </div>
       {raw !== null && <RawLine id={id} agentId={agentId} offset={Number(raw)} onClose={() => setRaw(null)} />}
     </>
-  );
-}
-
-function Unreadable({ error }: { error: unknown }) {
-  const isGone = isMissing(error);
-  return (
-    <Nothing title={isGone ? "There is no such session" : "This session cannot be read"} state="failed">
-      <p>{isGone ? "Claude Code deletes sessions after 30 days." : sentenceOf(error)}</p>
-      <Link className="btn" href="/sessions">
-        All sessions
-      </Link>
-    </Nothing>
   );
 }
 

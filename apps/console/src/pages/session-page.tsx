@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
-import { Link } from "wouter";
-import { type Session, isMissing, sentenceOf } from "../api/api.ts";
+import type { Session } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import type { CallsOpen } from "../session/call-view.tsx";
 import { Inspector, type InspectorTab } from "../session/inspector.tsx";
@@ -17,6 +16,7 @@ import { useSessionKeys } from "../session/use-session-keys.ts";
 import { useTellChanges } from "../session/use-tell-changes.ts";
 import { useVisible } from "../session/use-visible.ts";
 import type { SessionView } from "../session/view.ts";
+import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
@@ -27,24 +27,8 @@ export function SessionPage({ id }: { id: string }) {
   const live = useLiveSession(id);
   const { view, phase } = live;
   const details = useQuery({ queryKey: ["session", id], queryFn: () => api.session(id) });
-  if (phase === "failed" && isMissing(live.error))
-    return (
-      <Nothing title="There is no such session" state="failed">
-        <p>It was deleted, or it belongs to another tenant.</p>
-        <Link className="btn" href="/sessions">
-          All sessions
-        </Link>
-      </Nothing>
-    );
   if (phase === "failed")
-    return (
-      <Nothing title="This session cannot be read" state="failed">
-        <p>{sentenceOf(live.error)}</p>
-        <Link className="btn" href="/sessions">
-          All sessions
-        </Link>
-      </Nothing>
-    );
+    return <UnreadableSession error={live.error} whyGone="It was deleted, or it belongs to another tenant." />;
   return (
     <DraftsProvider value={live.drafts}>
       <Loaded

@@ -92,11 +92,11 @@ export function SessionsPage() {
           rows={rows}
           search={wanted}
           handle={list}
-          isGrouped={asked.sort !== "begun"}
+          isGrouped={asked.sort === null || asked.sort === "changed"}
           hasSources={rows.hasSources}
         />
       )}
-      <SessionsFooter count={rows.total} isSearching={rows.isSearching} />
+      <SessionsFooter rows={rows} />
     </>
   );
 }

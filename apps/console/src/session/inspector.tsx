@@ -6,9 +6,10 @@ import { FilesPanel } from "./files-panel.tsx";
 import { OutlinePanel } from "./outline-panel.tsx";
 import type { PanelProps } from "./panel-props.ts";
 import { SessionPanel } from "./session-panel.tsx";
+import { StepsPanel } from "./steps-panel.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
 
-export type InspectorTab = "session" | "outline" | "effects" | "tools" | "files" | "events";
+export type InspectorTab = "session" | "outline" | "steps" | "effects" | "tools" | "files" | "events";
 
 interface InspectorProps extends PanelProps {
   readonly tab: InspectorTab;
@@ -26,6 +27,7 @@ export function Inspector({ tab, onTab, ...panel }: InspectorProps) {
         <TabList className="tabs" aria-label="Inspector">
           <Tab id="session">Session</Tab>
           <Tab id="outline">Outline</Tab>
+          <Tab id="steps">Steps</Tab>
           <Tab id="effects">
             Effects
             {unknown > 0 && <StateMark state="unknown" word={`${unknown} unknown`} />}
@@ -37,6 +39,7 @@ export function Inspector({ tab, onTab, ...panel }: InspectorProps) {
         <TabPanel tabId={tab} className="scroll panels">
           {tab === "session" && <SessionPanel {...panel} />}
           {tab === "outline" && <OutlinePanel {...panel} />}
+          {tab === "steps" && <StepsPanel {...panel} />}
           {tab === "effects" && <EffectsPanel {...panel} />}
           {tab === "tools" && <ToolsPanel {...panel} />}
           {tab === "files" && <FilesPanel {...panel} />}

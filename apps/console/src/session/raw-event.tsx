@@ -2,6 +2,7 @@ import { Dialog, DialogDismiss, DialogHeading } from "@ariakit/react/dialog";
 import { useMemo } from "react";
 import { CodeBox } from "../text/code-box.tsx";
 import { visibleLine } from "../text/safe-text.ts";
+import { BeforeAfter } from "../ui/before-after.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { fullTime } from "../ui/times.ts";
@@ -31,24 +32,7 @@ export function RawEvent({
           Event {sequence} {event && <code>{visibleLine(event.event_type)}</code>}
         </DialogHeading>
         <span className="end">
-          <button
-            type="button"
-            className="btn icon"
-            aria-label="The event before"
-            disabled={sequence <= 1}
-            onClick={() => onGo(sequence - 1)}
-          >
-            <Icon name="back" small />
-          </button>
-          <button
-            type="button"
-            className="btn icon"
-            aria-label="The event after"
-            disabled={sequence >= view.sequence}
-            onClick={() => onGo(sequence + 1)}
-          >
-            <Icon name="back" small className="flip" />
-          </button>
+          <BeforeAfter noun="event" at={sequence} first={1} last={view.sequence} onGo={onGo} />
           <CopyButton text={location.href} label="Copy a link to this event" />
           <DialogDismiss className="btn quiet icon" aria-label="Close">
             <Icon name="x" />

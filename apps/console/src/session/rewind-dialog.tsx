@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { UnifiedDifference } from "../text/difference.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { plural } from "../ui/amounts.ts";
 
@@ -12,6 +13,8 @@ interface RewindDialogProps {
   readonly onClose: () => void;
 }
 
+const MOST_FILES = 50;
+
 /** Brings files back to where they were at a message. What would change is shown first. */
 export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogProps) {
   const api = useApi();
@@ -19,7 +22,14 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
   const [isSending, setSending] = useState(false);
   const change = useQuery({
     queryKey: ["rewind", sessionId, checkpointId],
-    queryFn: () => api.rewind(sessionId, checkpointId, true),
+    // What would change is asked of Claude Code, which has the files; how, the log knows.
+    queryFn: async () => {
+      const [dry, differences] = await Promise.all([
+        api.rewind(sessionId, checkpointId, true),
+        api.rewindDifference(sessionId, checkpointId),
+      ]);
+      return { ...dry, differences: new Map(differences.map((file) => [file.path, file])) };
+    },
     retry: false,
     staleTime: 0,
   });
@@ -35,7 +45,7 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
   };
   const files = change.data?.files_changed ?? [];
   return (
-    <Dialog open onClose={onClose} className="dialog" backdrop={<div className="scrim" />}>
+    <Dialog open onClose={onClose} className="dialog wide" backdrop={<div className="scrim" />}>
       <DialogHeading className="dialog-title">Bring the files back to this message</DialogHeading>
       {change.isLoading && <p className="muted">Looking what would change…</p>}
       {change.isError && <p className="say-failed">{sentenceOf(change.error)}</p>}
@@ -45,13 +55,12 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
             {plural(files.length, "file")} would change: <span className="plus">+{change.data.insertions}</span>{" "}
             <span className="minus">−{change.data.deletions}</span> lines. The messages stay as they are.
           </p>
-          <ul className="card lastlist">
-            {files.slice(0, 50).map((path) => (
-              <li key={path} className="setitem">
-                <code className="cut">{visibleLine(path)}</code>
-              </li>
+          <ul className="rewound">
+            {files.slice(0, MOST_FILES).map((path) => (
+              <RewoundFile key={path} path={path} file={change.data.differences.get(path)} />
             ))}
           </ul>
+          {files.length > MOST_FILES && <p className="lbl">And {plural(files.length - MOST_FILES, "more file")}.</p>}
         </>
       )}
       {problem !== undefined && (
@@ -73,5 +82,28 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
         </button>
       </div>
     </Dialog>
+  );
+}
+
+interface RewoundFileProps {
+  readonly path: string;
+  readonly file: { readonly status: string; readonly diff: string | null } | undefined;
+}
+
+function RewoundFile({ path, file }: RewoundFileProps) {
+  return (
+    <li>
+      <div className="rewound-h">
+        <code className="cut grow">{visibleLine(path)}</code>
+        {file?.status === "removed" && <span className="chip">removed: it was not there yet</span>}
+      </div>
+      {file?.diff == null ? (
+        <p className="lbl">
+          How it differs is not in the log: a command changed the file, or it was too large to be written down.
+        </p>
+      ) : (
+        <UnifiedDifference diff={file.diff} path={path} />
+      )}
+    </li>
   );
 }

@@ -16,6 +16,8 @@ const STATUSES: readonly (readonly [value: string, word: string])[] = [
 const SORTS: readonly (readonly [value: string, word: string])[] = [
   ["changed", "Last run"],
   ["begun", "Begun"],
+  ["cost", "Cost"],
+  ["title", "Title"],
 ];
 
 interface FiltersProps {

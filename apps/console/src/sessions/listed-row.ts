@@ -1,4 +1,4 @@
-import type { HistorySession, Session } from "../api/api.ts";
+import type { HistorySession, Session, SessionMatch } from "../api/api.ts";
 import { lengthOf, shortId, stateOf, titleOf } from "../ui/session-state.ts";
 import type { State } from "../ui/status.tsx";
 
@@ -39,6 +39,11 @@ export function rowOfSession(session: Session, agentName: string, now: number): 
     isFork: session.parent_session_id !== null,
     tags: session.tags,
   };
+}
+
+/** A session that was found by what was said in it: the row leads to the place. */
+export function rowOfMatch(match: SessionMatch, row: ListedRow): ListedRow {
+  return { ...row, href: `${row.href}?at=${match.sequence}` };
 }
 
 export function rowOfHistory(session: HistorySession): ListedRow {

@@ -1,4 +1,4 @@
-import type { SessionFilter } from "../api/api.ts";
+import type { SessionFilter, SessionSort } from "../api/api.ts";
 
 /** What the address asks for. */
 export interface Asked {
@@ -23,10 +23,18 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
-/** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
-export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
-  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
+/** Whether only sessions of Skein can fit: no other source has agents, tags or states, or is listed in another order than by time. */
+export function isOnlySkein({ status, tag, agent, model, source, sort }: Asked): boolean {
+  const isByTime = sort === null || sort === "changed" || sort === "begun";
+  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null || !isByTime;
 }
+
+/** The order of the server for the one in the address. */
+export function sortOf({ sort }: Asked): SessionSort {
+  return SORTS[sort ?? ""] ?? "last_run";
+}
+
+const SORTS: Readonly<Record<string, SessionSort>> = { begun: "created", cost: "cost", title: "title" };
 
 const STATES: Readonly<Record<string, SessionFilter>> = {
   waiting: { activity: "awaiting" },

@@ -1,21 +1,37 @@
+import { sentenceOf } from "../api/api.ts";
 import { grouped } from "../ui/amounts.ts";
+import { fullTime } from "../ui/times.ts";
+import type { SessionRows } from "./use-session-rows.ts";
 
-/** How many sessions are listed, and the keys of the list. */
-export function SessionsFooter({ count, isSearching }: { count: number | undefined; isSearching: boolean }) {
+/** How many sessions are listed, how far the search came, and the keys of the list. */
+export function SessionsFooter({ rows: { total, isSearching, said } }: { rows: SessionRows }) {
   return (
-    <footer className="statusbar desk-only">
+    <footer className="statusbar">
       <span className="num">
-        {count === undefined ? "" : `${grouped(count)} ${count === 1 ? "session" : "sessions"}`}
+        {total === undefined ? "" : `${grouped(total)} ${total === 1 ? "session" : "sessions"}`}
       </span>
-      {isSearching && <span>Searching in what was said…</span>}
+      {isSearching ? (
+        <span>Searching in what was said…</span>
+      ) : said.error !== null ? (
+        <span className="say-failed cut">What was said cannot be searched: {sentenceOf(said.error)}</span>
+      ) : (
+        said.searchedUntil !== null && (
+          <span>
+            Searched back to {fullTime(said.searchedUntil)}.{" "}
+            <button type="button" className="link" onClick={said.goOn}>
+              Search further back
+            </button>
+          </span>
+        )
+      )}
       <span className="grow" />
-      <span>
+      <span className="desk-only">
         <kbd>J</kbd> <kbd>K</kbd> move
       </span>
-      <span>
+      <span className="desk-only">
         <kbd>↵</kbd> open
       </span>
-      <span>
+      <span className="desk-only">
         <kbd>F</kbd> filter
       </span>
     </footer>

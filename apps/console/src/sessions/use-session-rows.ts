@@ -1,15 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
 import type { HistorySession, Session } from "../api/api.ts";
 import { useChangedRows } from "../api/changes.ts";
 import { useApi, useMe } from "../api/context.tsx";
-import { type ListedRow, rowOfHistory, rowOfSession } from "./listed-row.ts";
+import { type ListedRow, rowOfHistory, rowOfMatch, rowOfSession } from "./listed-row.ts";
 import { mergedPages } from "./merged-pages.ts";
-import { type Asked, filterOf, isOnlySkein } from "./session-filter.ts";
-import { useExcerpts } from "./use-excerpts.ts";
+import { type Asked, filterOf, isOnlySkein, sortOf } from "./session-filter.ts";
 import { useHistorySearch } from "./use-history-search.ts";
 import type { Pages } from "./pages.ts";
 import { usePages } from "./use-pages.ts";
+import { type Said, useSaid } from "./use-said.ts";
 
 /** The rows of the list of sessions: those whose titles fit, then those in which the words were said. */
 export interface SessionRows {
@@ -25,6 +23,8 @@ export interface SessionRows {
   readonly hasSources: boolean;
   readonly isSearching: boolean;
   readonly error: unknown;
+  /** The search in Skein's own sessions: how far it came, and why it stopped. */
+  readonly said: Said;
 }
 
 interface RowsOptions {
@@ -42,7 +42,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   const isSkeinWanted = asked.source !== "claude-code";
   const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted, isAlone: !withHistory });
   const history = useHistoryPages(words, withHistory);
-  const said = useSaid(asked, isSkeinWanted ? words : "");
+  const said = useSaid(isSkeinWanted ? words : "", filterOf(asked, ""));
   const found = useHistorySearch(withHistory ? words : "");
   const titled = mergedPages<Session, HistorySession>(
     { pages: skein, timeOf: (session) => session.last_run_at ?? session.created_at },
@@ -53,8 +53,11 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
     return rowOfSession(latest, names.get(latest.agent_id) ?? "", Date.now());
   };
   const count = titled.total ?? 0;
+  const excerpts = new Map(said.matches.map(({ session, excerpt }) => [session.id, excerpt]));
   const more: readonly ListedRow[] = [
-    ...said.sessions.map(shown),
+    ...said.matches
+      .filter(({ session }) => session.title?.toLowerCase().includes(words.toLowerCase()) !== true)
+      .map((match) => rowOfMatch(match, shown(match.session))),
     ...found.rows.filter(({ title }) => !title.toLowerCase().includes(words.toLowerCase())),
   ];
   return {
@@ -67,11 +70,12 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
       return row.from === "one" ? shown(row.item) : rowOfHistory(row.item);
     },
     want: titled.want,
-    excerptOf: (id) => said.excerpts.get(id) ?? found.excerpts.get(id) ?? "",
+    excerptOf: (id) => excerpts.get(id) ?? found.excerpts.get(id) ?? "",
     hasHistory,
     hasSources: withHistory && (history.total ?? 0) > 0 && isSkeinWanted,
     isSearching: said.isSearching || found.isSearching,
     error: skein.error ?? history.error,
+    said,
   };
 }
 
@@ -81,7 +85,7 @@ function useSkeinPages(
 ): Pages<Session> {
   const api = useApi();
   const filter = filterOf(asked, title);
-  const sort = asked.sort === "begun" ? "created" : "last_run";
+  const sort = sortOf(asked);
   return usePages<Session>({
     queryKey: ["sessions", "page", filter, sort],
     isWanted,
@@ -101,34 +105,4 @@ function useHistoryPages(title: string, isWanted: boolean): Pages<HistorySession
     isWanted,
     ask: (offset, signal) => api.historySessions({ offset, ...(title !== "" && { title }) }, signal),
   });
-}
-
-/** Sessions in which something was said that has the words, and are not found by their titles. */
-function useSaid(asked: Asked, search: string) {
-  const api = useApi();
-  const { excerpts, isSearching } = useExcerpts(search);
-  const ids = [...excerpts.keys()].slice(0, 100);
-  const found = useQuery({
-    queryKey: ["sessions", "ids", ids.join()],
-    queryFn: () => api.sessionsOf(ids),
-    enabled: ids.length > 0,
-    placeholderData: (before) => before,
-  });
-  const sessions = useMemo(() => {
-    const words = search.toLowerCase();
-    const order = new Map(ids.map((id, at) => [id, at]));
-    return (ids.length === 0 ? [] : (found.data ?? []))
-      .filter((one) => order.has(one.id) && !(one.title ?? "").toLowerCase().includes(words) && fits(one, asked))
-      .toSorted((one, other) => (order.get(one.id) ?? 0) - (order.get(other.id) ?? 0));
-    // oxlint-disable-next-line exhaustive-deps -- the ids are what the excerpts have.
-  }, [found.data, excerpts, search, asked.agent, asked.model, asked.tag]);
-  return { sessions, excerpts, isSearching };
-}
-
-function fits(session: Session, { agent, model, tag }: Asked): boolean {
-  return (
-    (agent === null || session.agent_id === agent) &&
-    (model === null || session.model === model) &&
-    (tag === null || session.tags.includes(tag))
-  );
 }

@@ -1,5 +1,6 @@
 import { useMe } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
+import { Fact, FactList } from "../ui/fact-list.tsx";
 import { fullTime } from "../ui/times.ts";
 
 const SCOPES: Readonly<Record<string, string>> = {
@@ -20,33 +21,24 @@ export function MeSection() {
         <h2>Who am I</h2>
       </div>
       <div className="card pad">
-        <dl className="kv">
-          <Row name="Key">
+        <FactList>
+          <Fact name="Key">
             {visibleLine(key.name)} <code className="faint">{key.id}</code>
-          </Row>
-          <Row name="May">{key.scopes.map((scope) => SCOPES[scope] ?? scope).join(", ")}</Row>
-          <Row name="Tenant">{visibleLine(tenant)}</Row>
-          {expires_at !== null && <Row name="Logged in until">{fullTime(expires_at)}</Row>}
-          <Row name="Model">
+          </Fact>
+          <Fact name="May">{key.scopes.map((scope) => SCOPES[scope] ?? scope).join(", ")}</Fact>
+          <Fact name="Tenant">{visibleLine(tenant)}</Fact>
+          {expires_at !== null && <Fact name="Logged in until">{fullTime(expires_at)}</Fact>}
+          <Fact name="Model">
             {visibleLine(server.model.name)} {server.model.simulated && <span className="chip">simulated</span>}
-          </Row>
-          <Row name="Store">{visibleLine(server.store)}</Row>
-          <Row name="SQL">{server.sql.available ? "Answered here" : visibleLine(server.sql.reason ?? "Off")}</Row>
-          <Row name="Claude Code's sessions">
+          </Fact>
+          <Fact name="Store">{visibleLine(server.store)}</Fact>
+          <Fact name="SQL">{server.sql.available ? "Answered here" : visibleLine(server.sql.reason ?? "Off")}</Fact>
+          <Fact name="Claude Code's sessions">
             {server.history.available ? "Shown beside Skein's" : visibleLine(server.history.reason ?? "Closed")}
-          </Row>
-          <Row name="Claude Code as a runtime">{server.claude_code ? "On" : "Off"}</Row>
-        </dl>
+          </Fact>
+          <Fact name="Claude Code as a runtime">{server.claude_code ? "On" : "Off"}</Fact>
+        </FactList>
       </div>
     </section>
-  );
-}
-
-function Row({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

@@ -3,14 +3,16 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { type HistoryUsageRow, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { type Bar, StackedBars } from "../charts/stacked-bars.tsx";
+import { DAY_MS, dayBars } from "../charts/day-bars.ts";
+import { StackedBars } from "../charts/stacked-bars.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { clock, shortDay } from "../ui/times.ts";
+import { Figure } from "./figure.tsx";
+import { sentTokens, sum } from "./sums.ts";
 import { NumberHeads, TableSection } from "./table-section.tsx";
 
-const DAY_MS = 86_400_000;
 const BLOCKS = 10;
 
 /** What Claude Code's own sessions used, by day, model, project, tool and block of five hours. */
@@ -41,7 +43,8 @@ export function HistoryUsage({ from, days }: { from: Date; days: number }) {
       </Nothing>
     );
   const rows = models.data ?? [];
-  const sent = sum(rows, (row) => row.input_tokens + row.cache_creation_input_tokens + row.cache_read_input_tokens);
+  const sent = sum(rows, sentTokens);
+  const cost = new Map((byDay.data ?? []).map((row) => [row.key, row.cost_micros]));
   return (
     <div className="use">
       <div className="figs">
@@ -57,7 +60,7 @@ export function HistoryUsage({ from, days }: { from: Date; days: number }) {
         <Figure name="Sessions" value={grouped(sessions.data?.length ?? 0)} />
       </div>
       <StackedBars
-        bars={barsOf(byDay.data ?? [], from, days)}
+        bars={dayBars({ from, days, valuesOf: (day) => [cost.get(day) ?? 0] })}
         series={["All models"]}
         format={money}
         label={`Cost per day of Claude Code's sessions, ${days} days`}
@@ -95,23 +98,6 @@ function blockName({ key, ends_at }: HistoryUsageRow): string {
   return `${shortDay(key)}, ${clock(key)} to ${clock(ends_at ?? key)}`;
 }
 
-function barsOf(rows: readonly HistoryUsageRow[], from: Date, days: number): readonly Bar[] {
-  const found = new Map(rows.map((row) => [row.key, row.cost_micros]));
-  const every = Math.ceil(days / 6);
-  return Array.from({ length: days }, (_, at) => {
-    const date = new Date(from.getTime() + at * DAY_MS);
-    const day = date.toISOString().slice(0, 10);
-    const isToday = at === days - 1;
-    return {
-      key: day,
-      label: shortDay(date),
-      tick: isToday ? "Today" : (days - 1 - at) % every === 0 ? shortDay(date) : "",
-      values: [found.get(day) ?? 0],
-      isUnfinished: isToday,
-    };
-  });
-}
-
 function byCost(one: HistoryUsageRow, other: HistoryUsageRow): number {
   return other.cost_micros - one.cost_micros;
 }
@@ -129,11 +115,7 @@ function Table({ title, rows, name }: TableProps) {
         <tr key={row.key}>
           <td className="t cut">{name(row)}</td>
           <td className="r">{grouped(row.calls)}</td>
-          <td className="r">
-            {short(
-              row.input_tokens + row.output_tokens + row.cache_creation_input_tokens + row.cache_read_input_tokens,
-            )}
-          </td>
+          <td className="r">{short(sentTokens(row) + row.output_tokens)}</td>
           <td className="r">{money(row.cost_micros)}</td>
         </tr>
       ))}
@@ -153,17 +135,4 @@ function ToolTable({ rows }: { rows: readonly HistoryUsageRow[] }) {
       ))}
     </TableSection>
   );
-}
-
-function Figure({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <div className="lbl">{name}</div>
-      <div className="fig">{value}</div>
-    </div>
-  );
-}
-
-function sum(rows: readonly HistoryUsageRow[], of: (row: HistoryUsageRow) => number): number {
-  return rows.reduce((total, row) => total + of(row), 0);
 }

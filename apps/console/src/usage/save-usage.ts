@@ -1,29 +1,23 @@
 import type { UsageRow } from "../api/api.ts";
 import { csvOf } from "../ui/csv.ts";
 import { saveFile } from "../ui/save-file.ts";
+import type { UsageKey } from "./usage-keys.ts";
 
-interface UsageOfDay {
-  readonly day: string;
-  readonly models: readonly UsageRow[];
-}
-
-/** Saves usage as a CSV file with a line for each day and model. */
-export function saveUsage(name: string, byDay: readonly UsageOfDay[]): void {
-  const table = byDay.flatMap(({ day, models: all }) =>
-    all.map((row) => [
-      day,
-      row.key,
-      row.runs,
-      row.input_tokens,
-      row.output_tokens,
-      row.cache_read_input_tokens,
-      row.cache_creation_input_tokens,
-      row.cost_micros / 1e6,
-    ]),
-  );
+/** Saves usage as a CSV file with a line for each day and model, agent or project. */
+export function saveUsage(name: string, by: UsageKey, byDay: readonly UsageRow[]): void {
+  const table = byDay.map((row) => [
+    row.key,
+    row.second_key ?? "",
+    row.runs,
+    row.input_tokens,
+    row.output_tokens,
+    row.cache_read_input_tokens,
+    row.cache_creation_input_tokens,
+    row.cost_micros / 1e6,
+  ]);
   const columns = [
     "day",
-    "model",
+    by === "tool" ? "model" : by,
     "runs",
     "input_tokens",
     "output_tokens",

@@ -1,17 +1,21 @@
 import type { UsageRow } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short } from "../ui/amounts.ts";
+import { Figure } from "./figure.tsx";
+import { sentTokens, sum } from "./sums.ts";
 
 interface UsageFiguresProps {
   /** One row for each model, the one that cost most first. */
   readonly rows: readonly UsageRow[];
   /** How many sessions were at work. */
   readonly sessions: number;
+  /** What the parts of the bars below are called. */
+  readonly series: readonly string[];
 }
 
-/** The sums of the range in large figures, and the models that cost most. */
-export function UsageFigures({ rows, sessions }: UsageFiguresProps) {
-  const sent = sum(rows, sentOf);
+/** The sums of the range in large figures, and what the colours of the bars mean. */
+export function UsageFigures({ rows, sessions, series }: UsageFiguresProps) {
+  const sent = sum(rows, sentTokens);
   return (
     <div className="figs">
       <Figure name="Cost" value={money(sum(rows, (row) => row.cost_micros))} />
@@ -25,31 +29,13 @@ export function UsageFigures({ rows, sessions }: UsageFiguresProps) {
       />
       <Figure name="Sessions" value={grouped(sessions)} />
       <ul className="legend use-legend">
-        {rows.slice(0, 5).map((row, at) => (
-          <li key={row.key}>
+        {series.map((name, at) => (
+          <li key={name}>
             <span className={`dot bg-c-${Math.min(5, at + 1)}`} />
-            <span className="cut">{visibleLine(row.key)}</span>
-            <span>{money(row.cost_micros)}</span>
+            <span className="cut">{visibleLine(name)}</span>
           </li>
         ))}
       </ul>
     </div>
   );
-}
-
-function Figure({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div>
-      <div className="lbl">{name}</div>
-      <div className="fig">{value}</div>
-    </div>
-  );
-}
-
-function sentOf(row: UsageRow): number {
-  return row.input_tokens + row.cache_read_input_tokens + row.cache_creation_input_tokens;
-}
-
-function sum(rows: readonly UsageRow[], of: (row: UsageRow) => number): number {
-  return rows.reduce((total, row) => total + of(row), 0);
 }

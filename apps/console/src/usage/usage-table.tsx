@@ -8,7 +8,8 @@ interface UsageTableProps {
   readonly title: string;
   readonly rows: readonly UsageRow[];
   readonly nameOf: (row: UsageRow) => string;
-  readonly hrefOf: (row: UsageRow) => string;
+  /** Where the name leads, if there is a page for it. */
+  readonly hrefOf?: (row: UsageRow) => string;
 }
 
 /** The ten rows that cost most, with a bar for their share. */
@@ -30,7 +31,7 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
       {top.map((row) => (
         <tr key={row.key}>
           <td className="t">
-            <Link href={hrefOf(row)}>{visibleLine(nameOf(row))}</Link>
+            {hrefOf ? <Link href={hrefOf(row)}>{visibleLine(nameOf(row))}</Link> : visibleLine(nameOf(row))}
           </td>
           <td>
             <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />

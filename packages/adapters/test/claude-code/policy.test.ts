@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 let folder = "";
 let root = "";
 const { records } = createMemoryStore();
-const request = { tenant: "a", sessionId: "s", isAdmin: false };
+const request = { tenant: "a", sessionId: "s", key: "tester", isAdmin: false };
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "skein-policy-")));
@@ -295,13 +295,13 @@ describe("opened by the operator", () => {
 
 describe("permissions are bypassed", () => {
   const bypass = asked({ permission_mode: "bypassPermissions", sandbox: { enabled: true } });
-  const admin = { ...request, sessionId: "bypass", isAdmin: true };
+  const admin = { ...request, sessionId: "bypass", key: "tester", isAdmin: true };
 
   test("only by an admin key, with the sandbox on, where the operator allows it", async () => {
     const opened = policy({ bypassPermissions: true });
     const refused = { code: "not_allowed" };
     await expect(policy().admit(bypass, admin)).rejects.toMatchObject(refused);
-    await expect(opened.admit(bypass, { ...admin, isAdmin: false })).rejects.toMatchObject(refused);
+    await expect(opened.admit(bypass, { ...admin, key: "tester", isAdmin: false })).rejects.toMatchObject(refused);
     await expect(opened.admit({ permission_mode: "bypassPermissions" }, admin)).rejects.toMatchObject(refused);
     expect(await opened.admit(bypass, admin)).toMatchObject(bypass);
     // Later, by name of the mode alone: the session has its sandbox.

@@ -1,15 +1,25 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
-import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
+import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import { openNone } from "@skein/adapters/sandboxes/none";
 import { unservedSessions } from "@skein/core";
-import { createKeys } from "@skein/server";
+import { type KeyInfo, createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";
 import { openStore } from "skein/stores";
-import { type ServeFlags, type ServeSettings, checkModel, loadCode, sdkProblem, serveSettings } from "skein/serve";
+import {
+  type ServeFlags,
+  type ServeSettings,
+  checkModel,
+  loadCode,
+  openPolicy,
+  sdkProblem,
+  serveSettings,
+  wallsState,
+} from "skein/serve";
 import { counted } from "../terminal/counts.ts";
 import { defineCommand } from "../terminal/command.ts";
+import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { failureOf } from "../terminal/failure.ts";
 import { wrapped } from "../terminal/help.ts";
@@ -62,6 +72,7 @@ async function findingsOf(flags: ServeFlags, config: Config): Promise<readonly F
     await model(settings),
     await code(settings),
     await sandbox(),
+    await walls(settings),
     await claude(settings),
     ...(await redis(settings)),
   ];
@@ -190,28 +201,50 @@ async function sandbox(): Promise<Finding> {
     : { what: "sql", state: "note", says: `POST /v1/sql is off. ${problem}` };
 }
 
+/** Whether what a model can make run is kept to its session. */
+async function walls(settings: ServeSettings): Promise<Finding> {
+  const what = "sandbox";
+  try {
+    const { rules } = openPolicy(settings, await loadCode(settings.configFile), { list: () => keysOf(settings) });
+    const { isKept, says } = await wallsState(rules);
+    const stands = "sandbox" in (await openSandbox()) && (await rules.sandbox()).mode !== "off";
+    return { what, state: isKept ? (stands ? "ok" : "note") : "wrong", says };
+  } catch (error) {
+    return { what, state: "wrong", says: sentence(error) };
+  }
+}
+
+async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> {
+  const opened = await openExisting(undefined, storeUrl);
+  try {
+    return await createKeys({ records: opened.records }).list();
+  } finally {
+    await opened.close();
+  }
+}
+
 /** How well processes of Claude Code are held together here. */
-async function claude({ claudeCode, claudeOpened, configFile }: ServeSettings): Promise<Finding> {
+async function claude({ claudeCode, claudeOpened, configFile, sandbox: mode }: ServeSettings): Promise<Finding> {
   const what = "claude";
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
-  const walls = claudeOpened.sandbox === "off" ? undefined : await openBubblewrap();
-  if (walls && "problem" in walls && claudeOpened.sandbox === "required")
+  const walls = mode === "off" ? undefined : await openSandbox();
+  if (walls && "sandbox" in walls)
     return {
       what,
-      state: "wrong",
-      says: `Claude Code is off, because SKEIN_CLAUDE_SANDBOX is "required". ${walls.problem}`,
+      state: "ok",
+      says: "Claude Code runs in the sandbox. `skein policy explain KEY` says what a key can do.",
     };
-  const sandbox = walls && "sandbox" in walls ? walls.sandbox : await openNone();
+  const sandbox = await openNone();
   if (!sandbox)
     return { what, state: "wrong", says: "Claude Code cannot be started: its guard needs bash. Install bash." };
   const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
   const who =
     opened.length === 0
-      ? `Only keys with the scope admin may run it${sandbox.walls.files ? "." : ": its commands run as the server's user."}`
-      : `Keys with the scope admin may run it, and these${sandbox.walls.files ? "" : ", whose holders have a shell as the server's user"}: ${opened.join(", ")}.`;
-  const isSafe = sandbox.walls.files || (sandbox.walls.processes && opened.length === 0);
+      ? "Only keys with the scope admin may run it: its commands run as the server's user."
+      : `Keys with the scope admin may run it, and these, whose holders have a shell as the server's user: ${opened.join(", ")}.`;
+  const isSafe = sandbox.walls.processes && opened.length === 0;
   return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }
 

@@ -70,7 +70,8 @@ export function greeting(
     key,
     model,
     hasConsole,
-  }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole"> & Partial<Pick<RunningServer, "metricsUrl">>,
+    walls,
+  }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> & Partial<Pick<RunningServer, "metricsUrl">>,
   settings: Pick<ServeSettings, "storeUrl">,
   isTerminal: boolean,
 ): string {
@@ -80,6 +81,7 @@ export function greeting(
 
   Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
+  Sandbox  ${walls}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
   ${hasConsole ? "Console " : "Reference"} ${url}/${metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`}
 

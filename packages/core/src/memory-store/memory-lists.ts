@@ -3,14 +3,14 @@ import type { Store } from "../ports/store.ts";
 import { listOpenAwaits } from "../sessions/await-list.ts";
 import { listChanged } from "../sessions/changed-sessions.ts";
 import { countSessions, listSessions, sortKey } from "../sessions/session-list.ts";
-import { type SessionTables, summaryOfTables } from "./memory-tables.ts";
+import { type SessionTables, placesIn, summaryOfTables } from "./memory-tables.ts";
 
 interface ListedHead {
   readonly log: readonly Event[];
   readonly tables: SessionTables;
 }
 
-type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries">;
+type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
 /** What is listed over the sessions of a memory store. */
 export function createMemoryLists(heads: ReadonlyMap<string, ListedHead>): Lists {
@@ -34,6 +34,10 @@ export function createMemoryLists(heads: ReadonlyMap<string, ListedHead>): Lists
     async summaries(tenant, sessionIds) {
       const found = sessionIds.flatMap((id) => heads.get(id)?.tables ?? []);
       return found.filter(({ session }) => session.tenant === tenant).map(summaryOfTables);
+    },
+    async search(tenant, sessionIds, text) {
+      const found = sessionIds.flatMap((id) => heads.get(id)?.tables ?? []);
+      return found.filter(({ session }) => session.tenant === tenant).flatMap((tables) => placesIn(tables, text));
     },
   };
 }

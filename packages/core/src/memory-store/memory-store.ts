@@ -6,7 +6,7 @@ import { createMemoryLists } from "./memory-lists.ts";
 import { createMemoryRecords } from "./memory-records.ts";
 import { type SessionTables, applyChanges, checkChanges, pageOfMessages, pageOfRuns } from "./memory-tables.ts";
 import { project } from "../log/projection.ts";
-import { addedUsage } from "../sessions/usage.ts";
+import { addedUsage, countedTools } from "../sessions/usage.ts";
 import type { AppendOptions, Appended, Claim, ClaimOptions, Lease, Snapshot, Store } from "../ports/store.ts";
 
 interface Head {
@@ -138,7 +138,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     }
   }
 
-  return {
+  const store: Store = {
     append: async (sessionId, events, options = {}) => append(sessionId, events, options),
     async read(sessionId, { tenant, after = 0, limit } = {}) {
       return headOf(sessionId, tenant).log.slice(after, limit === undefined ? undefined : after + limit);
@@ -191,9 +191,8 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       return session && (tenant === undefined || session.tenant === tenant) ? session : undefined;
     },
     ...createMemoryLists(heads),
-    usage(query) {
-      return addedUsage(this, query);
-    },
+    usage: (query) => addedUsage(store, query),
+    toolUsage: (query) => countedTools(store, query),
     messages: async (sessionId, options = {}) => pageOfMessages(headOf(sessionId, options.tenant).tables, options),
     runs: async (sessionId, options = {}) => pageOfRuns(headOf(sessionId, options.tenant).tables, options),
     async awaits(sessionId, { tenant } = {}) {
@@ -219,6 +218,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       followers.close();
     },
   };
+  return store;
 }
 
 /** A released lease raises the fence, so that its holder is refused from then on. */

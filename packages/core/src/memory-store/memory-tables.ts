@@ -21,8 +21,9 @@ import {
   usageTotals,
 } from "../log/counters.ts";
 import { type Changes, type FileRow, type MessageInsert, type RunUpdate, messageRow } from "../log/row-changes.ts";
-import type { Page, PageOptions, SessionSummary } from "../ports/store.ts";
+import type { Page, PageOptions, SessionSummary, TextPlace } from "../ports/store.ts";
 import { summaryOf } from "../sessions/session-summary.ts";
+import { MOST_PLACES, jsonAround } from "../sessions/text-search.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -139,6 +140,18 @@ export function summaryOfTables({ session, messages, awaits }: SessionTables): S
     .sort((a, b) => a.number - b.number)
     .map((row) => messageRow(row, session.id));
   return summaryOf({ session, messages: shown, awaits });
+}
+
+/** The last messages that have a text. */
+export function placesIn({ session, messages }: SessionTables, text: string): readonly TextPlace[] {
+  const places: TextPlace[] = [];
+  const numbered = messages.filter(({ number }) => number !== null);
+  for (const { role, sequence, createdAt, content } of numbered.sort((a, b) => Number(b.number) - Number(a.number))) {
+    const json = jsonAround(JSON.stringify(content), text);
+    if (json !== undefined) places.push({ sessionId: session.id, role, sequence, created_at: createdAt, json });
+    if (places.length === MOST_PLACES) break;
+  }
+  return places;
 }
 
 export function pageOfRuns(tables: SessionTables, { cursor, limit = DEFAULT_LIMIT }: PageOptions): Page<Run> {

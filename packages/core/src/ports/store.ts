@@ -8,6 +8,7 @@ import type {
   Run,
   Session,
   SessionStatus,
+  ToolUsageRow,
   UsageRow,
 } from "@skein/protocol";
 import type { FollowOptions, NewsListener } from "../log/followers.ts";
@@ -24,7 +25,7 @@ export interface Lease {
 }
 
 /** What usage is added up by. */
-export type UsageKey = "day" | "model" | "agent" | "session";
+export type UsageKey = "day" | "model" | "agent" | "session" | "project";
 
 /** What runs used, added up. A run counts for the time at which it began. */
 export interface UsageQuery {
@@ -39,6 +40,9 @@ export interface UsageQuery {
   readonly from?: string;
   readonly to?: string;
 }
+
+/** Which calls of tools are counted. */
+export type ToolUsageQuery = Omit<UsageQuery, "by" | "secondKey">;
 
 /** Conditions of an append, and what it changes besides the log. */
 export interface AppendOptions {
@@ -154,8 +158,8 @@ export interface SessionFilter {
 
 /** A page of the list of sessions. */
 export interface SessionQuery extends SessionFilter {
-  /** The order, newest first: by creation (`begun`, the default), or by the last run (`used`). */
-  readonly order?: "begun" | "used";
+  /** The order: newest first by creation (`begun`, the default) or by the last run (`used`), the dearest first, or by title from A to Z. */
+  readonly order?: "begun" | "used" | "cost" | "title";
   readonly limit?: number;
   /** The cursor of the previous page. */
   readonly cursor?: string;
@@ -202,6 +206,17 @@ export interface SessionSummary {
   } | null;
   /** The kinds of its open awaits, once for each. Nothing for a session that is idle. */
   readonly openAwaits: readonly Await["kind"][];
+}
+
+/** A message that has a searched text. */
+export interface TextPlace {
+  readonly sessionId: string;
+  readonly role: MessageRow["role"];
+  /** The event that brought the message. */
+  readonly sequence: number;
+  readonly created_at: string;
+  /** The stored JSON around the text. */
+  readonly json: string;
 }
 
 /** A page of a list, newest first unless said otherwise. */
@@ -279,8 +294,10 @@ export interface Store {
   list(query: SessionQuery): Promise<Page<Session>>;
   /** How many sessions match. */
   count(filter: SessionFilter): Promise<number>;
-  /** The usage of runs, added up by day, model, agent or session. The rows have no order. */
+  /** The usage of runs, added up by day, model, agent, session or project. The rows have no order. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  /** The calls of tools that ended, counted by day and tool. The rows have no order. */
+  toolUsage(query: ToolUsageQuery): Promise<readonly ToolUsageRow[]>;
   /** The messages of the transcript as rows of the platform API, oldest first. */
   messages(sessionId: string, options?: PageOptions): Promise<Page<MessageRow>>;
   /** The runs of a session, newest first. */
@@ -296,6 +313,12 @@ export interface Store {
   changed(query: ChangedQuery): Promise<Page<ChangedSession>>;
   /** What a list shows of these sessions of a tenant, at most 200, beside their rows. In no order; what is not there is left out. */
   summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
+  /**
+   * Where a text stands in the transcripts of these sessions of a tenant, at most 200: the last messages of each that have it,
+   * at most `MOST_PLACES`, latest first. The text is compared with the JSON of the message, so that names of fields are found
+   * as well; upper and lower case are the same. `searchSessions` leaves out what nobody said.
+   */
+  search(tenant: string, sessionIds: readonly string[], text: string): Promise<readonly TextPlace[]>;
   /** The checkpoints of a session, oldest first. */
   checkpoints(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Checkpoint[]>;
 

@@ -1,4 +1,4 @@
-import type { JsonObject, Session } from "@skein/protocol";
+import { type JsonObject, KnownError, type Session } from "@skein/protocol";
 import { platformStatus } from "./platform-status.ts";
 import type { Page, SessionFilter, SessionQuery } from "../ports/store.ts";
 
@@ -9,6 +9,11 @@ const DEFAULT_LIMIT = 50;
 /** A page of these sessions, which come newest first. */
 export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery): Page<Session> {
   const { cursor, offset = 0, limit = DEFAULT_LIMIT } = query;
+  if (query.order === "cost" || query.order === "title") {
+    const skipped = offset + skippedBy(cursor);
+    const all = [...matching(newestFirst, query)].sort(query.order === "cost" ? dearestFirst : byTitle);
+    return { items: all.slice(skipped, skipped + limit), cursor: nextSkip(query, all.length > skipped + limit) };
+  }
   const place = query.order === "used" ? useKey : sortKey;
   const fitting = matching(newestFirst, query);
   const ordered = query.order === "used" ? [...fitting].sort((a, b) => (useKey(a) < useKey(b) ? 1 : -1)) : fitting;
@@ -22,6 +27,32 @@ export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery
     items.push(session);
   }
   return { items, cursor: null };
+}
+
+/** How many sessions the cursor of a list by cost or title skips: in an order that changes under the reader, a place is a number. */
+export function skippedBy(cursor: string | undefined): number {
+  const skipped = Number(cursor ?? 0);
+  if (!Number.isSafeInteger(skipped) || skipped < 0)
+    throw new KnownError("invalid", `"${cursor}" is not a cursor of this list.`);
+  return skipped;
+}
+
+/** The cursor of the page after this one of such a list. */
+export function nextSkip({ cursor, offset = 0, limit = DEFAULT_LIMIT }: SessionQuery, hasMore: boolean): string | null {
+  return hasMore ? String(skippedBy(cursor) + offset + limit) : null;
+}
+
+function dearestFirst(one: Session, other: Session): number {
+  const more = BigInt(other.cost_picos) - BigInt(one.cost_picos);
+  return more === 0n ? (one.id < other.id ? 1 : -1) : more > 0n ? 1 : -1;
+}
+
+/** Sessions without a title come last. */
+function byTitle(one: Session, other: Session): number {
+  const [a, b] = [one, other].map(({ title }) => title?.toLowerCase());
+  if (a === b) return one.id < other.id ? -1 : 1;
+  if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
+  return a < b ? -1 : 1;
 }
 
 export function countSessions(all: Iterable<Session>, filter: SessionFilter): number {

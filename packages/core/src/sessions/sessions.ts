@@ -9,6 +9,7 @@ import {
   type NewEvent,
   type Run,
   type Session,
+  type ToolUsageRow,
   type UsageRow,
   createIds,
   isKnownError,
@@ -28,9 +29,18 @@ import { importedLog } from "./import-log.ts";
 import type { Engine } from "../ports/engine.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "../log/state.ts";
+import { type TextMatches, type TextQuery, searchSessions } from "./text-search.ts";
 import { promptAccepted, sessionCreated, sessionEdited } from "./session-facts.ts";
 import { answerForDeleted } from "./subagents.ts";
-import type { Page, PageOptions, SessionFilter, SessionQuery, Store, UsageQuery } from "../ports/store.ts";
+import type {
+  Page,
+  PageOptions,
+  SessionFilter,
+  SessionQuery,
+  Store,
+  ToolUsageQuery,
+  UsageQuery,
+} from "../ports/store.ts";
 
 export interface SessionsDeps {
   readonly store: Store;
@@ -84,6 +94,9 @@ export interface Sessions extends DriverRequests {
   list(query?: Omit<SessionQuery, "tenant">): Promise<Page<Session>>;
   count(filter?: Omit<SessionFilter, "tenant">): Promise<number>;
   usage(query: Omit<UsageQuery, "tenant">): Promise<readonly UsageRow[]>;
+  toolUsage(query: Omit<ToolUsageQuery, "tenant">): Promise<readonly ToolUsageRow[]>;
+  /** Sessions in which something was said or done that has a text, the one that ran last first. */
+  search(query: Omit<TextQuery, "tenant">): Promise<TextMatches>;
   messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
   /** The messages with their blocks, as the model and people see them. */
   transcript(sessionId: string): Promise<readonly Message[]>;
@@ -238,6 +251,8 @@ export function createSessions({
     list: (query = {}) => store.list({ ...query, tenant }),
     count: (filter = {}) => store.count({ ...filter, tenant }),
     usage: (query) => store.usage({ ...query, tenant }),
+    toolUsage: (query) => store.toolUsage({ ...query, tenant }),
+    search: (query) => searchSessions(store, { ...query, tenant }),
     messages: (sessionId, options = {}) => store.messages(sessionId, { ...options, tenant }),
     transcript: async (sessionId) => (await state(sessionId)).transcript,
     runs: (sessionId, options = {}) => store.runs(sessionId, { ...options, tenant }),

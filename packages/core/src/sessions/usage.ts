@@ -1,6 +1,6 @@
-import type { Run, Session, UsageRow } from "@skein/protocol";
+import type { Run, Session, ToolUsageRow, UsageRow } from "@skein/protocol";
 import { addPicos, microsOf } from "@skein/protocol";
-import type { Store, UsageKey, UsageQuery } from "../ports/store.ts";
+import type { Store, ToolUsageQuery, UsageKey, UsageQuery } from "../ports/store.ts";
 
 const PAGE = 1000;
 
@@ -16,6 +16,31 @@ export async function addedUsage(
     for await (const run of pages((cursor) => store.runs(session.id, { limit: PAGE, ...cursor })))
       if (run.started_at >= from && run.started_at < to) count(rows, keys, session, run);
   }
+  return [...rows.values()];
+}
+
+/** The same for calls of tools: counts them log by log. */
+export async function countedTools(
+  store: Pick<Store, "list" | "get" | "read">,
+  { tenant, agentId, sessionId, from = "", to = "~" }: ToolUsageQuery,
+): Promise<readonly ToolUsageRow[]> {
+  const rows = new Map<string, ToolUsageRow>();
+  for await (const { id } of sessionsOf(store, { tenant, agentId, sessionId }))
+    for (const event of await store.read(id)) {
+      if (event.event_type !== "tool.completed" || event.created_at < from || event.created_at >= to) continue;
+      const { name: tool, outcome, is_error, duration_ms } = event.data;
+      const day = event.created_at.slice(0, 10);
+      const place = JSON.stringify([day, tool]);
+      const before = rows.get(place) ?? { day, tool, calls: 0, failed: 0, unknown: 0, duration_ms: 0 };
+      const isUnknown = outcome === "unknown";
+      rows.set(place, {
+        ...before,
+        calls: before.calls + 1,
+        failed: before.failed + Number(!isUnknown && (outcome === "failed" || is_error)),
+        unknown: before.unknown + Number(isUnknown),
+        duration_ms: before.duration_ms + duration_ms,
+      });
+    }
   return [...rows.values()];
 }
 
@@ -46,7 +71,13 @@ type Used = Omit<UsageRow, "key" | "second_key" | "runs">;
 
 function count(rows: Map<string, UsageRow>, by: readonly UsageKey[], session: Session, run: Run): void {
   const keysWith = (model: string): readonly string[] => {
-    const keys = { day: run.started_at.slice(0, 10), model, agent: session.agent_id, session: session.id };
+    const keys = {
+      day: run.started_at.slice(0, 10),
+      model,
+      agent: session.agent_id,
+      session: session.id,
+      project: session.working_directory ?? "",
+    };
     return by.map((key) => keys[key]);
   };
   if (!by.includes("model") || run.models.length === 0) {

@@ -1,7 +1,7 @@
 import type { Fact, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createSessions } from "../sessions/sessions.ts";
-import { addedUsage } from "../sessions/usage.ts";
+import { addedUsage, countedTools } from "../sessions/usage.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 import { pages } from "./projection-contract.ts";
 import { createScript, scriptedAgent } from "./script.ts";
@@ -183,7 +183,7 @@ export function describeLists(fixture: () => StoreFixture): void {
 
     const [later, earlier] = (await store.runs(done.sessionId)).items;
     const bounds = { from: earlier?.started_at ?? "", to: later?.started_at ?? "" };
-    for (const by of ["day", "model", "agent", "session"] as const)
+    for (const by of ["day", "model", "agent", "session", "project"] as const)
       for (const query of [
         {},
         { agentId: other.agent_id },
@@ -193,7 +193,11 @@ export function describeLists(fixture: () => StoreFixture): void {
       ]) {
         const asked = { tenant: "default", by, ...query };
         expect(sorted(await store.usage(asked))).toEqual(sorted(await addedUsage(store, asked)));
+        const tools = (await store.toolUsage(asked)).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+        expect(tools).toEqual((await countedTools(store, asked)).toSorted((a, b) => (a.day < b.day ? -1 : 1)));
       }
+    const called = await store.toolUsage({ tenant: "default", sessionId: done.sessionId });
+    expect(called).toEqual([expect.objectContaining({ tool: "search", calls: 2, failed: 0, unknown: 0 })]);
     // By two keys at once, and of one session alone.
     const both = [{ by: "day", secondKey: "model" } as const, { by: "session", secondKey: "agent" } as const];
     for (const keys of both)

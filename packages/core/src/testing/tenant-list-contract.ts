@@ -141,6 +141,61 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await store.summaries("default", [])).toEqual([]);
   });
 
+  test("finds what was said and done in sessions of a tenant, in their last messages first", async () => {
+    const { store } = fixture();
+    const said = await fixture().created();
+    await said.toolTurn('Grüße, "quoted" \\ 100% _x_');
+    const other = await fixture().created();
+    await other.toolTurn("nothing of it");
+    const foreign = await fixture().created({ tenant: "other" });
+    await foreign.toolTurn("Grüße");
+    const all = [said, other, foreign].map(({ sessionId }) => sessionId);
+    const rows = (await store.messages(said.sessionId, { limit: 100 })).items;
+    const found = await store.search("default", [...all, "none"], "GRÜßE");
+    const place = (of: "user" | "tool_call") => ({
+      sessionId: said.sessionId,
+      role: of,
+      sequence: expect.any(Number) as number,
+      created_at: rows.find(({ role }) => role === of)?.created_at,
+      json: expect.stringContaining("Grüße") as string,
+    });
+    expect(found).toEqual([place("tool_call"), place("user")]);
+    for (const text of ['"QUOTED" \\ 100% _X', "00% _x_"])
+      expect(new Set((await store.search("default", all, text)).map(({ sessionId }) => sessionId))).toEqual(
+        new Set([said.sessionId]),
+      );
+    for (const text of ["100%%", "quoted.", "x".repeat(200)])
+      expect(await store.search("default", all, text)).toEqual([]);
+    expect(await store.search("default", [], "Grüße")).toEqual([]);
+    // Each message is one place, the latest first; the names of fields are among them.
+    const places = (await store.search("default", all, "text")).filter(({ sessionId }) => sessionId === said.sessionId);
+    expect(places.map(({ created_at }) => created_at)).toEqual(
+      places
+        .map(({ created_at }) => created_at)
+        .toSorted()
+        .toReversed(),
+    );
+    expect(places.length).toBeGreaterThan(1);
+  });
+
+  test("lists sessions by cost and by title, page by page", async () => {
+    const { store, ids } = fixture();
+    const sessions = createSessions({ store, ids });
+    const untitled = await fixture().created();
+    await untitled.toolTurn("hi");
+    const titled = [];
+    for (const title of ["beta", "Alpha", "gamma 2"]) titled.push((await sessions.create(agent, { title })).id);
+    const [beta, alpha, gamma] = titled;
+    const listed = async (order: "cost" | "title") =>
+      (await pages((options) => sessions.list({ order, ...options }))).map(({ id }) => id);
+    expect(await listed("title")).toEqual([alpha, beta, gamma, untitled.sessionId]);
+    expect((await listed("cost")).toSorted()).toEqual([...titled, untitled.sessionId].toSorted());
+    const costs = (await sessions.list({ order: "cost" })).items.map(({ cost_picos }) => BigInt(cost_picos));
+    expect(costs).toEqual(costs.toSorted((a, b) => (a < b ? 1 : -1)));
+    expect((await sessions.list({ order: "title", offset: 1, limit: 1 })).items.map(({ id }) => id)).toEqual([beta]);
+    await expect(sessions.list({ order: "cost", cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
+  });
+
   test("lists sessions by what they do and without those that work for others, also by what ran last", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });

@@ -59,6 +59,18 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
   return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
+/** How the walls stand around programs that a model can steer. */
+export async function wallsHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  if (!deps.walls) return [];
+  const began = performance.now();
+  const { isKept, says } = await inTime(deps.walls(), reply.elapsedTime).catch(() => ({
+    isKept: true,
+    says: "How the sandbox stands could not be found out in time.",
+  }));
+  const latency_ms = performance.now() - began;
+  return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];
+}
+
 /** Sessions that no server can drive, where there are any. */
 export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();

@@ -1,15 +1,15 @@
 import type { ClaudeWalls } from "@skein/adapters/runtimes/claude-code";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
-import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
+import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
+import type { SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 
-/** The sandbox of Claude Code on this server, as far as the operator wants one and the machine has one. */
+/** The sandbox of Claude Code on this server, as far as the machine has one. */
 export interface ServerWalls {
-  readonly mode: ClaudeSettings["sandbox"];
-  /** Undefined: the operator does not want one, or prefers one that cannot be had. Throws where one is required. */
-  open(): Promise<ClaudeWalls | undefined>;
-  /** Why Claude Code cannot run: a sandbox is required and cannot be had. */
+  /** Undefined: none is wanted, or one is preferred that cannot be had. Throws where one is required. */
+  open(mode: SandboxMode): Promise<ClaudeWalls | undefined>;
+  /** Why there is no sandbox on this machine; undefined if there is one. */
   problem(): Promise<string | undefined>;
   /**
    * Copies a working folder, for a fork. The copy is made inside the sandbox: a link that a session planted in its folder must not
@@ -26,35 +26,29 @@ interface WallsDeps {
 }
 
 export function createServerWalls(
-  { sandbox: mode, hosts, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "sandbox" | "hosts" | "limits">,
+  { hosts, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "hosts" | "limits">,
   { api, places }: WallsDeps,
 ): ServerWalls {
-  let opened: ReturnType<typeof openBubblewrap> | undefined;
   const broker = createModelBroker({
     baseUrl: api.baseUrl ?? "https://api.anthropic.com",
     credentials: api.headers,
   });
 
-  async function problem(): Promise<string | undefined> {
-    if (mode !== "required") return undefined;
-    const found = await (opened ??= openBubblewrap());
-    return "problem" in found ? `Claude Code is off: this server requires a sandbox. ${found.problem}` : undefined;
-  }
-
   return {
-    mode,
-    problem,
-    async open() {
+    async problem() {
+      const found = await openSandbox();
+      return "problem" in found ? found.problem : undefined;
+    },
+    async open(mode) {
       if (mode === "off") return undefined;
-      const reason = await problem();
-      if (reason !== undefined) throw new KnownError("not_allowed", reason);
-      const found = await (opened ??= openBubblewrap());
-      return "problem" in found
-        ? undefined
-        : { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes }, hosts, places };
+      const found = await openSandbox();
+      if ("sandbox" in found)
+        return { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes }, hosts, places };
+      if (mode === "preferred") return undefined;
+      throw new KnownError("not_allowed", `Claude Code is off: a sandbox is required. ${found.problem}`);
     },
     async copyFolder(from, to) {
-      const found = await (opened ??= openBubblewrap());
+      const found = await openSandbox();
       if ("problem" in found) return;
       const copy = found.sandbox.start({
         command: "cp",

@@ -16,13 +16,14 @@ import {
   createGuardedProxy,
 } from "@skein/adapters/runtimes/claude-code/policy";
 import { placesWith } from "@skein/adapters/tools";
-import type { Records, Runtime } from "@skein/core";
+import { type Records, type Runtime, mayRunClaude } from "@skein/core";
 import { type AgentConfig, ClaudeOptions, KnownError, type OpenedNames, PermissionMode } from "@skein/protocol";
-import type { ClaudeGate } from "@skein/server";
+import type { ClaudeGate, Principal } from "@skein/server";
 import type { RuntimeParts } from "../host.ts";
 import type { OpenModel } from "../open-model.ts";
 import { sdkProblem } from "./sdk-problem.ts";
 import { createServerWalls } from "./claude-walls.ts";
+import type { ServerPolicy } from "./policy.ts";
 import { sweepAbandonedFiles } from "./abandoned-files.ts";
 import { hookSecret } from "./hook-secret.ts";
 
@@ -31,6 +32,8 @@ export interface ClaudeDeps {
   readonly records: Records;
   /** What the operator has opened. */
   readonly settings: ClaudeSettings;
+  /** The rules of keys, and whether their sessions run in a sandbox. */
+  readonly rules: ServerPolicy;
   /** Addresses that hooks and MCP servers may have although they are not public. */
   readonly allowedAddresses: readonly string[];
   /** Where children find the model. */
@@ -47,7 +50,8 @@ export interface Claude {
   close(): Promise<void>;
 }
 
-export function createClaude({ dataDir, records, settings, allowedAddresses, api, oauth }: ClaudeDeps): Claude {
+export function createClaude(deps: ClaudeDeps): Claude {
+  const { dataDir, records, settings, rules, allowedAddresses, api, oauth } = deps;
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
@@ -62,14 +66,12 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
   const places = placesWith(allowedAddresses);
   const model = { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl };
   const walls = createServerWalls(settings, { api: model, places });
-  // Behind walls every session has folders of its own: it must not see another one's.
-  const ownFolder = (tenant: string, name: string, sessionId: string): string =>
-    folder(tenant, settings.sandbox === "off" ? name : join(name, sessionId));
+  // Every session has folders of its own: it must not see another one's.
+  const ownFolder = (tenant: string, name: string, sessionId: string): string => folder(tenant, join(name, sessionId));
   const removeFolders = ({ tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): void => {
     removeSessionFiles(join(dataDir, "claude", tenant, "config"), sessionId);
-    if (settings.sandbox === "off") return;
     for (const name of ["work", "config"])
-      rmSync(ownFolder(tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
+      rmSync(join(dataDir, "claude", tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
   };
   const policy = createClaudePolicy({
     settings,
@@ -78,7 +80,18 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     places,
     proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
     modelHost: new URL((oauth ?? api).baseUrl ?? MODEL).hostname,
+    rules,
   });
+
+  /** Why a key may not run Claude Code, as a sentence that says what to do. */
+  async function refusal({ name, tenant, scopes }: Principal): Promise<string | undefined> {
+    const sandbox = await rules.sandbox({ name, tenant });
+    const sandboxProblem = sandbox.mode === "required" ? await walls.problem() : undefined;
+    if (mayRunClaude({ scopes, isOpened: settings.keys.includes(name), sandbox, sandboxProblem })) return undefined;
+    return sandboxProblem === undefined
+      ? `Without a sandbox Claude Code runs commands as the server's user, so it needs a key with the scope admin. The operator can require the sandbox (SKEIN_SANDBOX=required), or open it for this key: SKEIN_CLAUDE_KEYS="${name}".`
+      : `Claude Code is off for this key: a sandbox is required, because ${sandbox.because}. ${sandboxProblem}`;
+  }
 
   return {
     runtimes(parts) {
@@ -99,19 +112,18 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
     },
     gate: {
       problem: async () =>
-        (problem = problem === undefined ? undefined : sdkProblem({ executable: settings.executable })) ??
-        walls.problem(),
-      admit: (options, { principal: { tenant, scopes }, sessionId }) =>
-        policy.admit(options, { tenant, sessionId, isAdmin: scopes.includes("admin") }),
-      opens: ({ scopes, name }) => scopes.includes("admin") || settings.keys.includes(name),
+        (problem = problem === undefined ? undefined : sdkProblem({ executable: settings.executable })),
+      admit: (options, { principal: { tenant, name, scopes }, sessionId }) =>
+        policy.admit(options, { tenant, sessionId, key: name, isAdmin: scopes.includes("admin") }),
+      refusal,
       bypass: settings.bypassPermissions,
       processes: async () => runtime?.figures(),
-      async offer(options, { tenant, scopes }) {
+      async offer(options, { tenant, name, scopes }) {
         const request = { tenant, sessionId: crypto.randomUUID() };
-        const admitted = await policy.admit(options, { ...request, isAdmin: scopes.includes("admin") });
+        const admitted = await policy.admit(options, { ...request, key: name, isAdmin: scopes.includes("admin") });
         const resolved = await policy.resolve(ClaudeOptions.parse(admitted), request);
         if (!runtime) throw new KnownError("closed", "The server is starting. Ask again.");
-        return offers(JSON.stringify([tenant, admitted]), () =>
+        return offers(JSON.stringify([tenant, name, admitted]), () =>
           (runtime as ClaudeCode).offer(request, resolved).finally(() => removeFolders(request)),
         );
       },
@@ -119,7 +131,6 @@ export function createClaude({ dataDir, records, settings, allowedAddresses, api
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
       async inherit(parentId, forkId, { tenant }) {
         await policy.inherit(parentId, forkId, tenant);
-        if (settings.sandbox === "off") return;
         await walls.copyFolder(ownFolder(tenant, "work", parentId), ownFolder(tenant, "work", forkId));
       },
       async forget(sessionId, { tenant }) {

@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
-import { type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
+import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
@@ -21,6 +21,8 @@ export interface SkeinConfig {
   readonly claude?: z.input<typeof ClaudeSettings>;
   /** What one key may use. SKEIN_LIMITS comes before this. */
   readonly limits?: Partial<Limits>;
+  /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
+  readonly policy?: z.input<typeof Policy>;
 }
 
 export interface ServedCode {
@@ -28,6 +30,7 @@ export interface ServedCode {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly claude: ClaudeSettings;
   readonly limits?: Partial<Limits>;
+  readonly policy: Policy;
 }
 
 /** Loads the code of a server from its config file; without one there is none. */
@@ -39,7 +42,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits"], file);
+  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "policy"], file);
   return codeOf(loaded.default);
 }
 
@@ -53,7 +56,7 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
 }
 
 /** What is served, checked: it comes from somebody's file, and what is ignored there would be missed later. */
-export function codeOf({ agents = [], tools = [], claude = {}, limits = {} }: SkeinConfig): ServedCode {
+export function codeOf({ agents = [], tools = [], claude = {}, limits = {}, policy = {} }: SkeinConfig): ServedCode {
   if (!Array.isArray(agents) || !Array.isArray(tools))
     throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
   const registered = [...new Set(agents.flatMap(madeByCreateAgent))];
@@ -69,6 +72,7 @@ export function codeOf({ agents = [], tools = [], claude = {}, limits = {} }: Sk
     tools: new Map(all.map((tool) => [tool.name, tool])),
     claude: parseInput(ClaudeSettings, claude),
     limits: checkedLimits(limits, "limits"),
+    policy: parseInput(z.object({ policy: Policy }), { policy }).policy,
   };
 }
 

@@ -20,15 +20,27 @@ export interface ServerOptions extends SkeinConfig {
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(
     options,
-    ["port", "host", "store", "data", "files", "limits", "log", "agents", "tools", "claude"],
+    ["port", "host", "store", "data", "files", "limits", "log", "agents", "tools", "claude", "policy"],
     "createServer",
   );
   // Loaded here: a program that only makes agents does not need them.
   const { codeOf, serveSettings, startServer } = await import("./index.ts");
-  const { port, host, store, data, files, limits = {}, log, agents = [], tools = [], claude = {} } = options;
+  const {
+    port,
+    host,
+    store,
+    data,
+    files,
+    limits = {},
+    log,
+    agents = [],
+    tools = [],
+    claude = {},
+    policy = {},
+  } = options;
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
-  const code = codeOf({ agents, tools, claude, limits });
+  const code = codeOf({ agents, tools, claude, limits, policy });
   // A program knows better than the environment that it runs in.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

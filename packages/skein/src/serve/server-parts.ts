@@ -10,8 +10,9 @@ import { type OpenModel, openModel } from "../open-model.ts";
 import { openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { loadPart } from "../optional-parts.ts";
+import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { type Claude, createClaude } from "./claude.ts";
-import { openedByBoth } from "./settings.ts";
+import type { ServerPolicy } from "./policy.ts";
 import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
@@ -37,8 +38,15 @@ export interface ServerParts {
   close(): Promise<void>;
 }
 
+/** What was put together of the options before. */
+interface PartsOptions extends StartOptions {
+  /** What the environment and the config file open together. */
+  readonly claudeSettings: ClaudeSettings;
+  readonly rules: ServerPolicy;
+}
+
 /** Opens everything that a server needs beside its store. */
-export async function openParts(store: Store, options: StartOptions): Promise<ServerParts> {
+export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
   const { dataDir, code, log = () => {} } = options;
   const report = (error: unknown): void =>
     log({
@@ -54,7 +62,8 @@ export async function openParts(store: Store, options: StartOptions): Promise<Se
       : createClaude({
           dataDir,
           records: store.records,
-          settings: options.claudeOpened ? openedByBoth(options.claudeOpened, code.claude) : code.claude,
+          settings: options.claudeSettings,
+          rules: options.rules,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
           oauth:

@@ -1,13 +1,14 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { Store } from "@skein/core";
-import type { ServerDeps } from "@skein/server";
+import type { ServerDeps, WallsState } from "@skein/server";
 import { makeFolder } from "../make-folder.ts";
 import { openStore } from "../open-store.ts";
 import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
 import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
+import { openPolicy, wallsState } from "./policy.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
@@ -23,14 +24,17 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const store = await openStore(storeUrl);
   let close = (): Promise<void> => store.close();
   try {
-    const key = await firstKey(createKeys({ records: store.records }), options);
+    const keys = createKeys({ records: store.records });
+    const { rules, claude } = openPolicy(options, code, keys);
+    const key = await firstKey(keys, options);
     await storeAgents(code.agents, store.records);
-    const parts = await openParts(store, options);
+    const parts = await openParts(store, { ...options, claudeSettings: claude, rules });
     close = async () => {
       await parts.stop();
       await parts.close();
     };
-    const deps = serverDeps(options, { store, parts });
+    const walls = (): Promise<WallsState> => wallsState(rules);
+    const deps = { ...serverDeps(options, { store, parts }), policyOf: rules.of, walls };
     const server = await createServer(deps);
     close = async () => {
       // The listener stays while runs are handed over: whoever balances load hears that this server is stopping.
@@ -43,8 +47,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     const { metricsPort } = options;
     const metricsUrl = metricsPort === undefined ? undefined : await server.listenForMetrics(metricsPort);
     const { description, simulated } = parts.model;
+    const model = { description, simulated };
     const hasConsole = deps.console !== undefined;
-    return { url, metricsUrl, key, model: { description, simulated }, hasConsole, close };
+    return { url, metricsUrl, key, model, hasConsole, walls: (await walls()).says, close };
   } catch (error) {
     await close();
     throw error;

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
+import { SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 import { type ClaudeConfig, type Config, type S3Config, simulationChoice } from "../config.ts";
@@ -41,6 +42,8 @@ export interface ServeSettings {
   readonly claudeCode: boolean;
   /** What the environment opens for them. */
   readonly claudeOpened: ClaudeSettings;
+  /** What the environment says about the sandbox. */
+  readonly sandbox: SandboxMode | undefined;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
@@ -67,7 +70,7 @@ export interface ServeFlags {
 }
 
 const DEFAULT_PORT = "7433";
-const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
+export const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
 
 /** A server that others reach must not answer with what is made up unless its operator wants that. */
@@ -134,6 +137,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     consoleFolder: consoleSetting(config.console, folder),
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
+    sandbox: sandboxSetting(config.sandbox),
     anthropicApiKey: config.anthropicApiKey,
     ...realModel(config, host),
     anthropicAuthToken: config.anthropicAuthToken,
@@ -171,20 +175,12 @@ function historyFolder(name: string, path: string): string {
 }
 
 /** What is written in SKEIN_CLAUDE_…, checked. */
-function claudeSettings({
-  bypassPermissions,
-  nestedAgents,
-  processes,
-  sandbox = "off",
-  ...lists
-}: ClaudeConfig): ClaudeSettings {
+function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
       throw new KnownError("invalid", `${name} is "${text}". Expected "on" or "off".`);
     return text === "on";
   };
-  if (!isSandboxMode(sandbox))
-    throw new KnownError("invalid", `SKEIN_CLAUDE_SANDBOX is "${sandbox}". Expected ${SANDBOX_MODES.join(", ")}.`);
   const variables = {
     keys: "SKEIN_CLAUDE_KEYS",
     roots: "SKEIN_CLAUDE_ROOTS",
@@ -204,7 +200,6 @@ function claudeSettings({
     bypassPermissions: isOn("SKEIN_CLAUDE_BYPASS_PERMISSIONS", bypassPermissions),
     nestedAgents: isOn("SKEIN_CLAUDE_NESTED_AGENTS", nestedAgents),
     processes: Object.fromEntries(given.map(([name, text]) => [name, Number(text)])),
-    sandbox,
   });
   if (checked.success) return checked.data;
   const [{ path, message } = { path: [], message: "" }] = checked.error.issues;
@@ -216,11 +211,12 @@ function claudeSettings({
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
 }
 
-/** From the most open to the strictest. */
-const SANDBOX_MODES = ["off", "preferred", "required"] as const;
-
-function isSandboxMode(text: string): text is ClaudeSettings["sandbox"] {
-  return (SANDBOX_MODES as readonly string[]).includes(text);
+function sandboxSetting(text: string | undefined): SandboxMode | undefined {
+  if (text === undefined) return undefined;
+  const { data } = SandboxMode.safeParse(text);
+  if (data === undefined)
+    throw new KnownError("invalid", `SKEIN_SANDBOX is "${text}". Expected ${SandboxMode.options.join(", ")}.`);
+  return data;
 }
 
 /** What either of them opens is open. */
@@ -236,9 +232,6 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
     bypassPermissions: one.bypassPermissions || other.bypassPermissions,
     nestedAgents: one.nestedAgents || other.nestedAgents,
     processes: { ...other.processes, ...one.processes },
-    // Of two rules the stricter one counts.
-    sandbox:
-      SANDBOX_MODES[Math.max(SANDBOX_MODES.indexOf(one.sandbox), SANDBOX_MODES.indexOf(other.sandbox))] ?? "required",
   };
 }
 

@@ -10,6 +10,8 @@ export interface RunningServer {
   readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
+  /** How the walls stand around programs that a model can steer, as a sentence. */
+  readonly walls: string;
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
   /** Takes no more work, tells the streams, and gives back what it was doing. */
@@ -24,6 +26,7 @@ export interface StartOptions extends Omit<
   | "sqlHistory"
   | "claudeCode"
   | "claudeOpened"
+  | "sandbox"
   | "redisUrl"
   | "anthropicAuthToken"
   | "claudeOauthToken"
@@ -45,6 +48,7 @@ export interface StartOptions extends Omit<
   readonly history?: ServeSettings["history"];
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
+  readonly sandbox?: ServeSettings["sandbox"];
   readonly anthropicAuthToken?: string | undefined;
   readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;

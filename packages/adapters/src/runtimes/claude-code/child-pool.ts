@@ -54,7 +54,10 @@ export interface ChildPool extends Prefetch {
 /** How long those who want to hear of the end of a process hold up the end of the server. */
 const TOLD_MS = 3000;
 
-export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPoolOptions = {}): ChildPool {
+export function createChildPool(
+  deps: (walls: ChildStart["walls"]) => Promise<ChildDeps>,
+  options: ChildPoolOptions = {},
+): ChildPool {
   const { idleMs = 10 * 60_000, maxIdle = 4, maxRunning = 32, maxAhead = 1, maxMemoryBytes = null } = options;
   const { maxStarting = Math.max(2, availableParallelism()) } = options;
   const idle = new Map<string, { readonly child: Child; readonly timer: NodeJS.Timeout }>();
@@ -92,7 +95,7 @@ export function createChildPool(deps: () => Promise<ChildDeps>, options: ChildPo
       queue.shift()?.();
     };
     try {
-      const child = await startChild(request, await deps());
+      const child = await startChild(request, await deps(request.walls));
       alive.add(child);
       void child.ended.then(() => alive.delete(child));
       // It is up when it has answered the handshake, or when it never will.

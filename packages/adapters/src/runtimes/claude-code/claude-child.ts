@@ -83,8 +83,6 @@ export interface Child {
 export interface ChildDeps {
   readonly sdk: ClaudeSdk;
   readonly spawn: Spawn;
-  /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
-  readonly walls?: ClaudeWalls | undefined;
 }
 
 export interface ChildStart {
@@ -96,6 +94,10 @@ export interface ChildStart {
   readonly transcript: () => Promise<Transcript | null>;
   /** The part of it that the process is shown; all of it without this. */
   readonly shown?: (transcript: Transcript) => Transcript;
+  /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
+  readonly walls?: ClaudeWalls | undefined;
+  /** Whether the operator's rules have this tool. */
+  readonly allowsTool?: (name: string) => boolean;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
   /** Hosts that the process may call, if it is in a sandbox. */
@@ -135,12 +137,20 @@ const NOT_RECORDED: HookJSONOutput = {
   },
 };
 
+const NOT_ALLOWED: HookJSONOutput = {
+  hookSpecificOutput: {
+    hookEventName: "PreToolUse",
+    permissionDecision: "deny",
+    permissionDecisionReason: "The policy of this server does not let this session use this tool.",
+  },
+};
+
 const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
 
-export async function startChild(start: ChildStart, { sdk, spawn, walls }: ChildDeps): Promise<Child> {
-  const { sessionId } = start;
+export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
+  const { sessionId, walls } = start;
   const pass = await walls?.broker.issue({});
-  const gate = await (walls && openHosts([...(walls.hosts ?? []), ...(start.hosts ?? [])], walls.places));
+  const gate = await (walls && openHosts(start.hosts ?? [], walls.places));
   const options = pass
     ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
     : start.options;
@@ -186,7 +196,9 @@ export async function startChild(start: ChildStart, { sdk, spawn, walls }: Child
           timeout: GATE_TIMEOUT,
           hooks: [
             async (input, toolUseId) => {
-              if (input.hook_event_name !== "PreToolUse" || input.agent_id !== undefined) return {};
+              if (input.hook_event_name !== "PreToolUse") return {};
+              if (start.allowsTool?.(input.tool_name) === false) return NOT_ALLOWED;
+              if (input.agent_id !== undefined) return {};
               if (!toolUseId || !hasEffect(input.tool_name)) return {};
               return (await driver?.begins(toolUseId)) ? {} : NOT_RECORDED;
             },

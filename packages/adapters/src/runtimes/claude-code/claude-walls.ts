@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Sandbox, SandboxLimits } from "@skein/core";
+import { type Sandbox, type SandboxLimits, isHostAmong } from "@skein/core";
 import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 import { KnownError } from "@skein/protocol";
 import { findProgram } from "../../sandboxes/find-program.ts";
@@ -41,7 +41,7 @@ export async function openHosts(
     );
   const folder = mkdtempSync(join(tmpdir(), "skein-hosts-"));
   const socket = join(folder, "proxy.sock");
-  const proxy = await createGuardedProxy({ ...places, socket, allowsHost: (host) => isAmong(hosts, host) });
+  const proxy = await createGuardedProxy({ ...places, socket, allowsHost: (host) => isHostAmong(hosts, host) });
   return {
     socket,
     env: {
@@ -57,10 +57,4 @@ export async function openHosts(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** `*.example.com` is every name below example.com, and not example.com itself. */
-function isAmong(hosts: readonly string[], host: string): boolean {
-  const name = host.toLowerCase().replace(/\.$/, "");
-  return hosts.some((each) => (each.startsWith("*.") ? name.endsWith(each.slice(1)) : name === each));
 }

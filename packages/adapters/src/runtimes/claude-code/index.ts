@@ -1,4 +1,4 @@
-import type { QueuedPrompt, Runtime, SessionState } from "@skein/core";
+import type { QueuedPrompt, Runtime, Sandbox, SandboxMode, SessionState } from "@skein/core";
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -31,10 +31,10 @@ export interface ClaudeCodeDeps extends Pick<
   /** Another `claude` than the SDK's own. */
   readonly executable?: string | undefined;
   /**
-   * The sandbox of the processes, and their way to the model; asked for before each start. Without one they have the rights of
-   * this server's user. Throws a sentence where there must be one and there is none.
+   * The sandbox of the processes of a session, and their way to the model; asked for before each start. Without one they have the
+   * rights of this server's user. Throws a sentence where there must be one and there is none.
    */
-  readonly walls?: () => Promise<ClaudeWalls | undefined>;
+  readonly walls?: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   /** Starts the processes. Without it they are guarded: they end with this server, whatever becomes of it. */
   readonly spawn?: Spawn;
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
@@ -71,11 +71,12 @@ const OFFER_MS = 30_000;
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
-  let guarded: Promise<Spawn> | undefined;
-  const childDeps = async (): Promise<ChildDeps> => {
-    const walls = await deps.walls?.();
-    const spawn = deps.spawn ?? (await (guarded ??= guardedSpawn(walls)));
-    return { sdk: await loadSdk(), spawn, walls };
+  const guarded = new Map<Sandbox | undefined, Promise<Spawn>>();
+  const childDeps = async (walls: ClaudeWalls | undefined): Promise<ChildDeps> => {
+    if (deps.spawn) return { sdk: await loadSdk(), spawn: deps.spawn };
+    const spawn = guarded.get(walls?.sandbox) ?? guardedSpawn(walls);
+    guarded.set(walls?.sandbox, spawn);
+    return { sdk: await loadSdk(), spawn: await spawn };
   };
   const children = createChildPool(childDeps, deps.children);
   const driveDeps: DriveDeps = {
@@ -109,7 +110,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         throw new KnownError("closed", "Claude Code is busy: all of its processes are at work. Ask again later.");
       try {
         const start = await startOf({ sessionId, tenant, options, env: {} }, driveDeps);
-        return await askOffer(start, await childDeps(), late);
+        return await askOffer(start, await childDeps(start.walls), late);
       } finally {
         giveUp();
       }

@@ -1,4 +1,4 @@
-import type { QueuedPrompt, SessionState } from "@skein/core";
+import type { KeyPolicy, QueuedPrompt, SessionState } from "@skein/core";
 import { ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
 import { readFileSync } from "node:fs";
 import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
@@ -8,6 +8,10 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
   /** An absolute path that exists. */
   readonly cwd: string;
   readonly settings?: JsonObject | string | null | undefined;
+  /** The operator's rules for the key that began the session. */
+  readonly rules?: KeyPolicy;
+  /** Folders that may only be read, which takes a sandbox. */
+  readonly readOnly?: readonly string[];
 }
 
 /** The options of the session's next run: its own, with what its prompt and what came over `control` change. */

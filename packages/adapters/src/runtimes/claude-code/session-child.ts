@@ -5,9 +5,12 @@ import {
   type Lease,
   type Live,
   type QueuedPrompt,
+  type SandboxMode,
   type SandboxPlace,
   type SessionState,
   endWith,
+  isAmong,
+  isHostAmong,
 } from "@skein/core";
 import { ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
@@ -16,6 +19,8 @@ import type { Child, ChildStart, HookBridge } from "./claude-child.ts";
 import type { ChildPool } from "./child-pool.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
+import { isWithin } from "./policy/folders.ts";
+import { CLAUDE_TOOLS } from "./policy/tool-names.ts";
 import { type ResolvedOptions, sdkOptions } from "./options.ts";
 import { createRecorder } from "./recorder.ts";
 import { failRun } from "./end-run.ts";
@@ -32,7 +37,7 @@ export interface DriveDeps extends DriverLogDeps {
   readonly executable: string | undefined;
   readonly configDirOf: (tenant: string, sessionId: string) => string;
   /** The sandbox of children, if they are in one. */
-  readonly walls: () => Promise<ClaudeWalls | undefined>;
+  readonly walls: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   readonly apiEnv: Readonly<Record<string, string>>;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
@@ -142,7 +147,8 @@ export async function startOf(
   deps: DriveDeps,
 ): Promise<Omit<ChildStart, "transcript">> {
   const { sessionId, tenant, options, env } = session;
-  const walls = await deps.walls();
+  const walls = await deps.walls(options.rules?.sandbox ?? "off");
+  checkReadOnly(options, walls);
   const apiEnv = walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
   // What can be changed while a process runs is no reason for another one; it cannot be told later to ask nobody.
   const {
@@ -158,11 +164,14 @@ export async function startOf(
     sessionId,
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
+    walls,
+    allowsTool: (name) => isAmong(options.rules?.tools, name),
     places: placesOf(options),
-    hosts: hostsOf(options),
+    hosts: hostsOf(options, walls?.hosts ?? []),
     options: {
       // Claude Code's own sandbox cannot be made inside of ours, which is stricter.
       ...sdkOptions(walls ? { ...options, sandbox: null } : options),
+      ...onlyTools(options),
       ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
       env: {
         ...childEnvironment(options, { configDir: deps.configDirOf(tenant, sessionId), apiEnv }),
@@ -177,19 +186,52 @@ function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
 }
 
-/** What a session may see beside its working folder and its configuration. */
-function placesOf({ add_dirs, plugins, sandbox }: ResolvedOptions): readonly SandboxPlace[] {
-  const written = [...add_dirs, ...(sandbox?.allowed_paths ?? [])];
-  const read = (plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
+/** What a session may see beside its configuration. A place that is only read comes last: it covers what is there already. */
+function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
+  const named = foldersOf(options);
+  const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
   return [
-    ...written.map((path) => ({ path, access: "write" as const })),
-    ...read.map((path) => ({ path, access: "read" as const })),
+    ...named.filter((path) => path !== options.cwd).map((path) => ({ path, access: "write" as const })),
+    ...[...plugins, ...readOnlyOf(options)].map((path) => ({ path, access: "read" as const })),
   ];
 }
 
-/** The MCP servers that a session named, which the policy has checked. */
-function hostsOf({ mcp_servers }: ResolvedOptions): readonly string[] {
-  return Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
+function foldersOf({ cwd, add_dirs, sandbox }: ResolvedOptions): readonly string[] {
+  return [...new Set([cwd, ...add_dirs, ...(sandbox?.allowed_paths ?? [])])];
+}
+
+/** What a session may only read: folders of its own inside of such a place, and such places inside of its folders. */
+function readOnlyOf(options: ResolvedOptions): readonly string[] {
+  const { readOnly = [] } = options;
+  return foldersOf(options).flatMap((folder) => [
+    ...(readOnly.some((each) => isWithin(each, folder)) ? [folder] : []),
+    ...readOnly.filter((each) => each !== folder && isWithin(folder, each)),
+  ]);
+}
+
+function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined): void {
+  if (walls || readOnlyOf(options).length === 0) return;
+  throw new KnownError(
+    "not_allowed",
+    "The operator opened this folder for reading only, which takes a sandbox, and this session runs without one.",
+  );
+}
+
+/**
+ * What a session may call: the hosts that the operator opened, as far as the rules of its key have them and it did not ask for
+ * less, and the MCP servers that it named, which the policy has checked.
+ */
+function hostsOf({ mcp_servers, rules, sandbox }: ResolvedOptions, opened: readonly string[]): readonly string[] {
+  const servers = Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
+  const wantsNone = sandbox?.enabled === true && !sandbox.network_access;
+  const own = wantsNone ? [] : (rules?.hosts ?? opened).filter((host) => isHostAmong(opened, host));
+  return [...own, ...servers];
+}
+
+/** Claude Code's own tools as far as the rules have them. The others are refused when they are called. */
+function onlyTools({ rules }: ResolvedOptions): Pick<Options, "tools"> {
+  if (!rules?.tools) return {};
+  return { tools: CLAUDE_TOOLS.filter((name) => isAmong(rules.tools, name)) };
 }
 
 /** How hooks reach the log of whoever drives now. */

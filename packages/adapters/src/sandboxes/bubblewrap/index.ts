@@ -31,6 +31,15 @@ export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox>
   return problem === undefined ? { sandbox } : { problem };
 }
 
+let opened: Promise<OpenedSandbox> | undefined;
+
+/** The sandbox of this process, tried once. One that is missing is looked for again: it may be installed meanwhile. */
+export async function openSandbox(): Promise<OpenedSandbox> {
+  const found = (opened ??= openBubblewrap());
+  if ("problem" in (await found) && opened === found) opened = undefined;
+  return found;
+}
+
 interface Programs {
   readonly bwrap: string;
   readonly bash: string;

@@ -8,6 +8,7 @@ import {
   checkAppend,
   createFollowers,
   addedUsage,
+  countedTools,
   pageOfMessages,
   pageOfRuns,
 } from "@skein/core";
@@ -190,6 +191,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     },
     ...createTenantLists({ heads, checkOpen }),
     usage: (query) => addedUsage(store, query),
+    toolUsage: (query) => countedTools(store, query),
     messages: async (sessionId, options = {}) =>
       pageOfMessages((await heads.log(openHead(sessionId, options.tenant))).tables, options),
     runs: async (sessionId, options = {}) =>

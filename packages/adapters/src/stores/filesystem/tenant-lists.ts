@@ -3,16 +3,18 @@ import {
   type SessionAwaits,
   type SessionSummary,
   type Store,
+  type TextPlace,
   canWait,
   countSessions,
   listChanged,
   listOpenAwaits,
   listSessions,
+  placesIn,
   summaryOfTables,
 } from "@skein/core";
 import type { Head, Heads } from "./heads.ts";
 
-type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries">;
+type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
 /** What is listed over the sessions of the store. Heads are in memory; what only a log has is read from it. */
 export function createTenantLists({
@@ -63,6 +65,15 @@ export function createTenantLists({
         if (head?.session?.tenant === tenant) summaries.push(summaryOfTables((await heads.log(head)).tables));
       }
       return summaries;
+    },
+    async search(tenant, sessionIds, text) {
+      checkOpen();
+      const places: TextPlace[] = [];
+      for (const id of sessionIds) {
+        const head = readable(id);
+        if (head?.session?.tenant === tenant) places.push(...placesIn((await heads.log(head)).tables, text));
+      }
+      return places;
     },
   };
 }

@@ -4,10 +4,21 @@ import {
   type PageOptions,
   type SessionFilter,
   type SessionQuery,
+  type ToolUsageQuery,
   type UsageQuery,
   displayText,
+  nextSkip,
+  skippedBy,
 } from "@skein/core";
-import { KnownError, type MessageRow, type Run, type Session, type UsageRow, Uuid } from "@skein/protocol";
+import {
+  KnownError,
+  type MessageRow,
+  type Run,
+  type Session,
+  type ToolUsageRow,
+  type UsageRow,
+  Uuid,
+} from "@skein/protocol";
 import { usageRow, usageSql } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
@@ -15,9 +26,27 @@ import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessio
 
 const DEFAULT_LIMIT = 50;
 
+/** The orders that have no index: the page is a number of rows to skip. */
+const UNINDEXED = {
+  cost: "h.cost_micros::numeric * 1000000 + h.cost_rest desc, s.id desc",
+  title: `s.title is null, lower(s.title) collate "C", s.id`,
+} as const;
+
+async function listSorted(connections: Connections, query: SessionQuery, order: string): Promise<Page<Session>> {
+  const { limit = DEFAULT_LIMIT, offset = 0, cursor } = query;
+  const { tables, where, values, bind } = selection(query);
+  const text = `select ${SESSION_COLUMNS} from (
+      select s.* from ${tables} join skein.heads h on h.session_id = s.id where ${where.join(" and ")} order by ${order}
+      limit ${bind(limit + 1)} offset ${bind(offset + skippedBy(cursor))}) s
+    cross join lateral (select * from skein.heads h where h.session_id = s.id offset 0) h order by ${order}`;
+  const rows = await connections.query({ text, patient: true }, values);
+  return { items: rows.slice(0, limit).map(sessionOf), cursor: nextSkip(query, rows.length > limit) };
+}
+
 /** Sessions, newest first. */
 export async function listSessions(connections: Connections, query: SessionQuery): Promise<Page<Session>> {
   const { limit = DEFAULT_LIMIT, offset, order = "begun", cursor } = query;
+  if (order === "cost" || order === "title") return listSorted(connections, query, UNINDEXED[order]);
   const { lead, tables, where, values, bind, used } = selection(query);
   const hasLead = lead !== "s";
   const isUsed = order === "used";
@@ -71,6 +100,31 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
     const sums = COUNTERS.map((counter, at) => [counter, Number(row[keyCount + 1 + at])]);
     const keys = row.slice(0, keyCount).map((key) => key ?? "");
     return usageRow(keys, Number(row[keyCount]), Object.fromEntries(sums));
+  });
+}
+
+/** The name and the end of a call are whole also in the preview of a large body. */
+export async function toolUsageOf(connections: Connections, query: ToolUsageQuery): Promise<readonly ToolUsageRow[]> {
+  const { tenant, agentId, sessionId, from, to } = query;
+  if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
+  const rows = await connections.query(
+    {
+      patient: true,
+      text: `select to_char(e.created_at at time zone 'utc', 'YYYY-MM-DD'), e.data ->> 'name', count(*),
+          count(*) filter (where e.data ->> 'outcome' <> 'unknown'
+            and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)),
+          count(*) filter (where e.data ->> 'outcome' = 'unknown'), sum((e.data ->> 'duration_ms')::bigint)
+        from skein.events e join skein.sessions s on s.id = e.session_id
+        where e.event_type = 'tool.completed' and s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
+          and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
+          and ($5::uuid is null or s.id = $5)
+        group by 1, 2`,
+    },
+    [tenant, agentId ?? null, from ?? null, to ?? null, sessionId ?? null],
+  );
+  return rows.map(([day, tool, ...counts]) => {
+    const [calls = 0, failed = 0, unknown = 0, duration_ms = 0] = counts.map(Number);
+    return { day: day ?? "", tool: tool ?? "", calls, failed, unknown, duration_ms };
   });
 }
 
@@ -152,7 +206,7 @@ function selection(filter: SessionFilter): Selection {
 }
 
 /** A pattern for this text in large or small letters. What lower() does depends on the database; in "C" it knows ASCII. */
-function inAnyCase(text: string): string {
+export function inAnyCase(text: string): string {
   const either = (letter: string): string => {
     const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];
     return small === large ? letter.replace(/[^\p{L}\p{N}]/u, "\\$&") : `(?:${small}|${large})`;

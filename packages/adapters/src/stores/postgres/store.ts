@@ -15,11 +15,11 @@ import { randomBytes } from "node:crypto";
 import { LAST_SEQUENCE, createAppend } from "./append.ts";
 import { createConnections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
-import { countSessions, listSessions, pageOfMessages, pageOfRuns, usageOf } from "./lists.ts";
+import { countSessions, listSessions, pageOfMessages, pageOfRuns, toolUsageOf, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
 import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
-import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
+import { listChanged, listOpenAwaits, placesOf, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
 import {
   AWAIT_COLUMNS,
@@ -258,6 +258,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     list: (sessionQuery) => listSessions(connections, sessionQuery),
     count: (filter) => countSessions(connections, filter),
     usage: (query) => usageOf(connections, query),
+    toolUsage: (query) => toolUsageOf(connections, query),
     async messages(sessionId, options = {}) {
       await mustExist(sessionId, options.tenant);
       return pageOfMessages(connections, sessionId, options);
@@ -273,6 +274,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     openAwaits: (query) => listOpenAwaits(connections, query),
     changed: (query) => listChanged(connections, query),
     summaries: (tenant, sessionIds) => summariesOf(connections, tenant, sessionIds),
+    search: (tenant, sessionIds, text) => placesOf(connections, { tenant, sessionIds, text }),
     async checkpoints(sessionId, { tenant } = {}) {
       await mustExist(sessionId, tenant);
       return (await query(CHECKPOINTS, [sessionId])).map(checkpointOf);

@@ -1,7 +1,19 @@
-import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page, SessionSummary } from "@skein/core";
+import {
+  AROUND_TEXT,
+  BEFORE_TEXT,
+  type ChangedQuery,
+  type ChangedSession,
+  MOST_PLACES,
+  type OpenAwaitsQuery,
+  type Page,
+  type SessionSummary,
+  type TextPlace,
+  jsonText,
+} from "@skein/core";
 import { type Await, KnownError, Uuid } from "@skein/protocol";
 import { CONTENT_BEGINNING, summaryOfRow } from "../sql/session-summary.ts";
 import type { Connections } from "./connections.ts";
+import { inAnyCase } from "./lists.ts";
 import type { Statement } from "./query.ts";
 import { AWAIT_COLUMNS, SESSION_COLUMNS, awaitOf, sessionOf } from "./rows.ts";
 
@@ -88,6 +100,33 @@ export async function summariesOf(
   const known = sessionIds.filter((id) => Uuid.safeParse(id).success);
   const rows = await connections.query(SUMMARIES, [known, tenant]);
   return rows.map(([id, last, kinds]) => summaryOfRow({ id: id ?? "", last: last ?? null, kinds: kinds ?? null }));
+}
+
+const PLACES: Statement = {
+  name: "skein-places",
+  patient: true,
+  text: `select s.id, m.role, m.sequence, skein.milliseconds(m.created_at), m.json
+    from unnest($1::uuid[]) n(id) join skein.sessions s on s.id = n.id and s.tenant = $2
+    cross join lateral (
+      select m.role, m.sequence, m.created_at, substr(m.content::text,
+          greatest(1, strpos(m.content::text, substring(m.content::text from $3)) - ${BEFORE_TEXT}), ${AROUND_TEXT}) as json
+      from skein.messages m where m.session_id = s.id and m.number is not null and m.content::text ~ $3
+      order by m.number desc limit ${MOST_PLACES}) m`,
+};
+
+export async function placesOf(
+  connections: Connections,
+  { tenant, sessionIds, text }: { tenant: string; sessionIds: readonly string[]; text: string },
+): Promise<readonly TextPlace[]> {
+  const known = sessionIds.filter((id) => Uuid.safeParse(id).success);
+  const rows = await connections.query(PLACES, [known, tenant, inAnyCase(jsonText(text))]);
+  return rows.map(([sessionId, role, sequence, at, json]) => ({
+    sessionId: sessionId ?? "",
+    role: role as TextPlace["role"],
+    sequence: Number(sequence),
+    created_at: new Date(Number(at)).toISOString(),
+    json: json ?? "",
+  }));
 }
 
 function badCursor(cursor: string): KnownError {

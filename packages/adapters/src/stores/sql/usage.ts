@@ -7,6 +7,7 @@ const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   model: "coalesce(m.model, s.model)",
   agent: "s.agent_id",
   session: "s.id",
+  project: "coalesce(s.working_directory, '')",
 };
 
 /** The parts of a statement about usage. `day` is how the database writes the day of a run. */

@@ -1,5 +1,13 @@
-import type { Counters, SessionFilter, SessionQuery, UsageQuery } from "@skein/core";
-import type { UsageRow } from "@skein/protocol";
+import {
+  type Counters,
+  type SessionFilter,
+  type SessionQuery,
+  type ToolUsageQuery,
+  type UsageQuery,
+  nextSkip,
+  skippedBy,
+} from "@skein/core";
+import type { ToolUsageRow, UsageRow } from "@skein/protocol";
 import { usageRow, usageSql } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
 import type { SessionCache, SessionPage } from "./session-cache.ts";
@@ -9,6 +17,12 @@ const COLUMNS = "s.*, h.updated_at, h.run_count as total_runs";
 
 export const SESSION = `select ${COLUMNS} from sessions s join heads h on h.session_id = s.id where s.id = ?`;
 
+/** The orders that have no index: the page is a number of rows to skip. */
+const UNINDEXED = {
+  cost: "s.cost_micros * 1000000 + s.cost_rest desc, s.id desc",
+  title: "s.title is null, lowered(s.title), s.id",
+} as const;
+
 /** A page of sessions, newest first. */
 export function listSessions(
   { db, cache }: { readonly db: Database; readonly cache: SessionCache },
@@ -16,6 +30,12 @@ export function listSessions(
 ): SessionPage {
   const { limit = DEFAULT_LIMIT, offset = 0 } = query;
   const { from, hasLead, where, values } = selection(query);
+  if (query.order === "cost" || query.order === "title") {
+    const sql = `select ${COLUMNS} from ${from} join heads h on h.session_id = s.id where ${where.join(" and ")}
+      order by ${UNINDEXED[query.order]} limit ? offset ?`;
+    const rows = db.all(sql, ...values, limit + 1, offset + skippedBy(query.cursor));
+    return { items: rows.slice(0, limit).map(cache.keep), cursor: nextSkip(query, rows.length > limit) };
+  }
   const isUsed = query.order === "used";
   // As the index of the list has it: of a label, of what was used last, or of the sessions.
   const time = isUsed ? "coalesce(s.last_run_at, s.created_at)" : hasLead ? "l0.created_at" : "s.created_at";
@@ -41,22 +61,45 @@ export function countSessions(db: Database, filter: SessionFilter): number {
   return Number(db.get(`select count(*) as n from ${from} where ${where.join(" and ")}`, ...values)?.["n"]);
 }
 
-export function usageOf(db: Database, query: UsageQuery): readonly UsageRow[] {
+/** The conditions of a question about usage, and their values. `time` is what is compared with its bounds. */
+function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time: string) {
   const bounds = [
-    ["s.agent_id = ?", query.agentId],
-    ["s.id = ?", query.sessionId],
-    ["r.started_at >= ?", query.from],
-    ["r.started_at < ?", query.to],
+    ["s.tenant = ?", tenant],
+    ["s.agent_id = ?", agentId],
+    ["s.id = ?", sessionId],
+    [`${time} >= ?`, from],
+    [`${time} < ?`, to],
   ] as const;
   const given = bounds.filter(([, value]) => value !== undefined);
+  return {
+    where: given.map(([condition]) => condition).join(" and "),
+    values: given.map(([, value]) => value as string),
+  };
+}
+
+/** The name and the end of a call are whole also in the preview of a large body. */
+export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolUsageRow[] {
+  const { where, values } = boundsOf(query, "e.created_at");
+  const rows = db.all(
+    `select substr(e.created_at, 1, 10) as day, e.data ->> 'name' as tool, count(*) as calls,
+      sum(e.data ->> 'outcome' <> 'unknown' and (e.data ->> 'outcome' = 'failed' or e.data ->> 'is_error')) as failed,
+      sum(e.data ->> 'outcome' = 'unknown') as unknown, sum(e.data ->> 'duration_ms') as duration_ms
+    from events e cross join sessions s on s.id = e.session_id
+    where e.event_type = 'tool.completed' and ${where} group by 1, 2`,
+    ...values,
+  );
+  return rows as unknown as readonly ToolUsageRow[];
+}
+
+export function usageOf(db: Database, query: UsageQuery): readonly UsageRow[] {
+  const { where, values } = boundsOf(query, "r.started_at");
   const { columns, groupBy, needsModels } = usageSql(query, "substr(r.started_at, 1, 10)");
   const rows = db.all(
     `select ${columns}
     from sessions s cross join runs r on r.session_id = s.id
     ${needsModels ? "left join run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
-    where ${["s.tenant = ?", ...given.map(([condition]) => condition)].join(" and ")} group by ${groupBy}`,
-    query.tenant,
-    ...given.map(([, value]) => value as string),
+    where ${where} group by ${groupBy}`,
+    ...values,
   );
   return rows.map((row) => {
     const keys = [row["key0"], ...("key1" in row ? [row["key1"]] : [])] as string[];

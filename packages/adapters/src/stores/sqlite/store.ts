@@ -15,11 +15,11 @@ import {
 import { FACT_VERSION, type Session } from "@skein/protocol";
 import { type Database, openDatabase } from "./database.ts";
 import { type Head, createLog } from "./log.ts";
-import { SESSION, countSessions, listSessions, usageOf } from "./lists.ts";
+import { SESSION, countSessions, listSessions, toolUsageOf, usageOf } from "./lists.ts";
 import { createSqliteRecords } from "./records.ts";
 import { toAwait, toCheckpoint, toMessageRow, toRun } from "./rows.ts";
 import { createSessionCache } from "./session-cache.ts";
-import { listChanged, listOpenAwaits, summariesOf } from "./tenant-lists.ts";
+import { listChanged, listOpenAwaits, placesOf, summariesOf } from "./tenant-lists.ts";
 import { checkRoom } from "../disk-room.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
@@ -152,6 +152,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     },
     count: async (filter) => countSessions(db, filter),
     usage: async (query) => usageOf(db, query),
+    toolUsage: async (query) => toolUsageOf(db, query),
     async messages(sessionId, { tenant, limit = DEFAULT_LIMIT, cursor = "0" } = {}) {
       log.head(sessionId, tenant);
       const rows = db.all(
@@ -189,6 +190,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     openAwaits: async (query) => listOpenAwaits(db, query),
     changed: async (query) => listChanged(db, query),
     summaries: async (tenant, sessionIds) => summariesOf(db, tenant, sessionIds),
+    search: async (tenant, sessionIds, text) => placesOf(db, { tenant, sessionIds, text }),
     async checkpoints(sessionId, { tenant } = {}) {
       log.head(sessionId, tenant);
       return db

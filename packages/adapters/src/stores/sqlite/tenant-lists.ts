@@ -1,4 +1,15 @@
-import type { ChangedQuery, ChangedSession, OpenAwaitsQuery, Page, SessionSummary } from "@skein/core";
+import {
+  AROUND_TEXT,
+  BEFORE_TEXT,
+  type ChangedQuery,
+  type ChangedSession,
+  MOST_PLACES,
+  type OpenAwaitsQuery,
+  type Page,
+  type SessionSummary,
+  type TextPlace,
+  jsonText,
+} from "@skein/core";
 import type { Await } from "@skein/protocol";
 import { CONTENT_BEGINNING, type SummaryRow, summaryOfRow } from "../sql/session-summary.ts";
 import type { Database } from "./database.ts";
@@ -64,6 +75,22 @@ const SUMMARIES = `select s.id,
 
 export function summariesOf(db: Database, tenant: string, sessionIds: readonly string[]): readonly SessionSummary[] {
   return db.all(SUMMARIES, JSON.stringify(sessionIds), tenant).map((row) => summaryOfRow(row as unknown as SummaryRow));
+}
+
+/** Which messages have the text costs a look at every message of the sessions: callers name few sessions at once. */
+const PLACES = `select session_id as sessionId, role, sequence, created_at, json from (
+    select m.session_id, m.role, m.sequence, m.created_at,
+      substr(m.content, max(1, instr(lowered(m.content), ?1) - ${BEFORE_TEXT}), ${AROUND_TEXT}) as json,
+      row_number() over (partition by m.session_id order by m.number desc) as place
+    from json_each(?2) n cross join sessions s on s.id = n.value cross join messages m on m.session_id = s.id
+    where s.tenant = ?3 and m.number is not null and instr(lowered(m.content), ?1) > 0)
+  where place <= ${MOST_PLACES} order by session_id, place`;
+
+export function placesOf(
+  db: Database,
+  { tenant, sessionIds, text }: { tenant: string; sessionIds: readonly string[]; text: string },
+): readonly TextPlace[] {
+  return db.all(PLACES, jsonText(text), JSON.stringify(sessionIds), tenant) as unknown as readonly TextPlace[];
 }
 
 /** A value that a condition names twice: to see whether it was given, and to compare with it. */

@@ -62,7 +62,8 @@ export type OpenedNames = z.infer<typeof OpenedNames>;
 /** A file that the tools of a session have changed: what it was before the first change, against what it is after the last. */
 export const ChangedFile = z.object({
   path: z.string(),
-  status: z.enum(["added", "modified"]),
+  /** Removed: only by a rewind, to a time when the file was not there. */
+  status: z.enum(["added", "modified", "removed"]),
   /** Null where the file was too large for Claude Code to write down what it was. */
   insertions: z.int().nonnegative().nullable(),
   deletions: z.int().nonnegative().nullable(),
@@ -102,8 +103,12 @@ export const offerRoutes = {
     method: "GET",
     path: "/api/v1/sessions/{session_id}/files/diff",
     scope: "read",
-    summary: "How the files differ that a session has changed, in the unified format; one of them with `path`",
-    query: z.strictObject({ path: z.string().min(1).max(4096).optional() }),
+    summary:
+      "How the files differ that a session has changed, in the unified format; one of them with `path`; with `rewind_to`, a checkpoint, what a rewind would change",
+    query: z.strictObject({
+      path: z.string().min(1).max(4096).optional(),
+      rewind_to: z.string().min(1).max(100).optional(),
+    }),
     status: 200,
     response: z.object({ files: z.array(ChangedFile) }),
   },

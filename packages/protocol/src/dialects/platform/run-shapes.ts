@@ -96,12 +96,12 @@ export const SentRequest = z.object({
 });
 
 export const UsageQuery = z.strictObject({
-  /** One of day, model, agent, session; or two of them with a comma, such as `day,model`. */
+  /** One of day, model, agent, session, project; or two of them with a comma, such as `day,model`. */
   group_by: z
     .string()
     .regex(
-      /^(?:day|model|agent|session)(?:,(?:day|model|agent|session))?$/,
-      "Expected day, model, agent or session, or two of them with a comma between.",
+      /^(?:day|model|agent|session|project)(?:,(?:day|model|agent|session|project))?$/,
+      "Expected day, model, agent, session or project, or two of them with a comma between.",
     )
     .refine((keys) => new Set(keys.split(",")).size === keys.split(",").length, "Expected two different keys.")
     .default("day"),
@@ -112,7 +112,7 @@ export const UsageQuery = z.strictObject({
 });
 
 export const UsageRow = z.object({
-  /** The day (UTC), the model's name, or the id of the agent or session. */
+  /** The day (UTC), the model's name, the id of the agent or session, or the folder of the project: empty for sessions without one. */
   key: z.string(),
   /** The same for the second of two keys. */
   second_key: z.string().optional(),
@@ -121,3 +121,18 @@ export const UsageRow = z.object({
   ...CostTotals,
 });
 export type UsageRow = z.infer<typeof UsageRow>;
+
+export const ToolUsageQuery = UsageQuery.omit({ group_by: true });
+
+/** How often a tool was called on a day. A call counts for the day (UTC) on which it ended. */
+export const ToolUsageRow = z.object({
+  day: z.string(),
+  tool: z.string(),
+  calls: Count,
+  /** Of them: those that failed, and those of which nobody can say whether they took effect. */
+  failed: Count,
+  unknown: Count,
+  /** How long all of them took. */
+  duration_ms: Count,
+});
+export type ToolUsageRow = z.infer<typeof ToolUsageRow>;

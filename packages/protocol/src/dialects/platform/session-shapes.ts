@@ -83,8 +83,11 @@ export const SessionQueryInput = z.strictObject({
   title: z.string().min(1).max(255).optional(),
   /** `true` leaves out sessions that work for another one. */
   top_level: z.enum(["true", "false"]).optional(),
-  /** `last_run`: the session that last began a run first; one without a run counts by when it was created. */
-  sort: z.enum(["created", "last_run"]).optional(),
+  /**
+   * `last_run`: the session that last began a run first; one without a run counts by when it was created. `cost`: the dearest
+   * first. `title`: from A to Z, those without a title last.
+   */
+  sort: z.enum(["created", "last_run", "cost", "title"]).optional(),
   /** Only these sessions: up to 100 ids with commas. */
   ids: z
     .string()
@@ -154,6 +157,42 @@ export const SessionPage = z.object({
   total: Count.optional(),
 });
 export type SessionPage = z.infer<typeof SessionPage>;
+
+export const SearchQuery = SessionQueryInput.pick({
+  agent_id: true,
+  status: true,
+  activity: true,
+  outcome: true,
+  model: true,
+  tag: true,
+  top_level: true,
+  from: true,
+  to: true,
+  cursor: true,
+}).extend({
+  /** The text to look for, in capital or small letters. */
+  q: z.string().min(2).max(200),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+});
+
+/** A session in which a text was found, and the last place where it stands. */
+const SessionMatch = z.object({
+  session: ApiSession,
+  role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
+  /** The event that brought it. */
+  sequence: z.int().positive(),
+  created_at: Instant,
+  /** The text with some of what stands around it. */
+  excerpt: z.string(),
+});
+
+export const SessionMatches = z.object({
+  data: z.array(SessionMatch),
+  /** Not every session was looked at: ask on with this. */
+  next_cursor: z.string().nullable(),
+  /** The last run of the last session that was looked at. */
+  searched_until: Instant.nullable(),
+});
 
 /** An await in the list over all sessions, with what people know its session by. */
 export const TenantAwait = ApiAwait.extend({

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Route } from "./route.ts";
 import { Health } from "./health-shapes.ts";
 import { AnyObject } from "./page.ts";
-import { UsageQuery, UsageRow } from "./run-shapes.ts";
+import { ToolUsageQuery, ToolUsageRow, UsageQuery, UsageRow } from "./run-shapes.ts";
 
 /** What the server says about itself. */
 export const systemRoutes = {
@@ -68,9 +68,18 @@ export const systemRoutes = {
     method: "GET",
     path: "/v1/usage",
     scope: "read",
-    summary: "Tokens and money by day, model, agent or session",
+    summary: "Tokens and money by day, model, agent, session or project, or by two of them",
     query: UsageQuery,
     status: 200,
     response: z.object({ data: z.array(UsageRow) }),
+  },
+  toolUsage: {
+    method: "GET",
+    path: "/v1/usage/tools",
+    scope: "read",
+    summary: "Calls of tools by day and tool, with those that failed and those of unknown effect",
+    query: ToolUsageQuery,
+    status: 200,
+    response: z.object({ data: z.array(ToolUsageRow) }),
   },
 } as const satisfies Record<string, Route>;

@@ -170,7 +170,7 @@ export async function openGate(call: Caller): Promise<ClaudeGate> {
   const gate = call.shared.deps.claude;
   const problem = gate ? await gate.problem() : "This server does not run Claude Code.";
   if (!gate || problem !== undefined) throw new ApiError("SERVICE_UNAVAILABLE", problem ?? "");
-  checkOpen(gate, call);
+  await checkOpen(gate, call);
   return gate;
 }
 

@@ -9,6 +9,6 @@ export interface Adoption {
   ): Promise<Session>;
   /** The files of a session. Refuses one that has no transcript of Claude Code. */
   filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
-  /** The files that Claude Code's tools have changed, and how. */
-  changedFiles(events: readonly Event[]): readonly ChangedFile[];
+  /** The files that Claude Code's tools have changed, and how; or how a rewind to a user message would change them. */
+  changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[];
 }

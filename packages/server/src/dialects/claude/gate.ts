@@ -33,8 +33,11 @@ export interface ClaudeGate {
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
-  /** Whether this key may run Claude Code, which is a shell as the server's user: admin keys, and those that the operator named. */
-  opens(principal: Principal): boolean;
+  /**
+   * Why this key may not run Claude Code, as a sentence; undefined if it may. Behind walls every key that may run may run it;
+   * without them it is a shell as the server's user, for admin keys and those that the operator named.
+   */
+  refusal(principal: Principal): Promise<string | undefined>;
   /** How many processes there are and may be, and the memory that they take. */
   processes?(): Promise<ClaudeProcesses | undefined>;
   /** What a session with these options would have, as Claude Code says it. */

@@ -1,10 +1,11 @@
-import { type Checkpoint, KnownError, isKnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { RequestContext, Caller, Handlers } from "../../request-context.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { busHealth, storeHealth } from "../../observe/health.ts";
 import { acceptFork, acceptQuery, acceptResume, claudeSession, openGate } from "./accept.ts";
 import { openAwaits } from "./answer-by-prompt.ts";
+import { checkpointIn, checkpointsOf } from "./checkpoints.ts";
 import { sessionMessages } from "./messages.ts";
 import { checkRights } from "./rights.ts";
 import { listSessions, sessionResponse } from "./session-response.ts";
@@ -68,7 +69,7 @@ export const claudeHandlers = {
   },
   async listCheckpoints({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
-    return { checkpoints: [...(await checkpoints(call, session_id))] };
+    return { checkpoints: [...(await checkpointsOf(call, session_id))] };
   },
   rewindSession: ({ params, body }, call) => rewind(call, params.session_id, body),
   async tagClaudeSession({ params: { session_id }, body: { tags } }, call) {
@@ -138,20 +139,13 @@ export async function answer(
 
 type Mode = NonNullable<Parameters<NonNullable<Caller["shared"]["deps"]["claude"]>["admit"]>[0]["permission_mode"]>;
 
-async function checkpoints({ shared, principal }: Caller, sessionId: string): Promise<readonly Checkpoint[]> {
-  return shared.deps.store.checkpoints(sessionId, { tenant: principal.tenant });
-}
-
 async function rewind(
   call: RequestContext,
   sessionId: string,
   { checkpoint_id, dry_run }: { checkpoint_id: string; dry_run: boolean },
 ) {
   await claudeSession(call, sessionId);
-  const all = await checkpoints(call, sessionId);
-  const checkpoint = all.find(({ id, user_message_uuid }) => [id, user_message_uuid].includes(checkpoint_id));
-  if (!checkpoint)
-    throw new ApiError("CHECKPOINT_NOT_FOUND", `Session ${sessionId} has no checkpoint ${checkpoint_id}.`);
+  const checkpoint = await checkpointIn(call, sessionId, checkpoint_id);
   await openGate(call);
   const asked = await call.sessions.rewind(sessionId, checkpoint, { dryRun: dry_run }, call.idempotency);
   const late = AbortSignal.timeout(call.shared.limits.answerMs);

@@ -1,6 +1,7 @@
 import { type OfferQuery, KnownError, mcpServerStatuses } from "@skein/protocol";
 import type { Handlers, RequestContext } from "../../request-context.ts";
 import { claudeSession, openGate } from "./accept.ts";
+import { checkpointIn } from "./checkpoints.ts";
 
 /** What a client wants to know before it prompts, and what a session did to its files. */
 export const offerHandlers = {
@@ -19,8 +20,8 @@ export const offerHandlers = {
     const files = await changedFiles(call, session_id);
     return { files: files.map(({ diff: _, ...file }) => file) };
   },
-  async getFileDiff({ params: { session_id }, query: { path } }, call) {
-    const files = await changedFiles(call, session_id);
+  async getFileDiff({ params: { session_id }, query: { path, rewind_to } }, call) {
+    const files = await changedFiles(call, session_id, rewind_to);
     if (path === undefined) return { files: [...files] };
     const file = files.find((one) => one.path === path);
     if (!file) throw new KnownError("not_found", `path: No tool of session ${session_id} has changed ${path}.`);
@@ -28,10 +29,13 @@ export const offerHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-async function changedFiles(call: RequestContext, sessionId: string) {
+async function changedFiles(call: RequestContext, sessionId: string, rewindTo?: string) {
   await claudeSession(call, sessionId);
   const { adoption } = call.shared.deps;
-  return adoption ? adoption.changedFiles(await call.sessions.events(sessionId)) : [];
+  if (!adoption) return [];
+  const message =
+    rewindTo === undefined ? undefined : (await checkpointIn(call, sessionId, rewindTo)).user_message_uuid;
+  return adoption.changedFiles(await call.sessions.events(sessionId), message);
 }
 
 /** Names of the operator's become what a query would say. */

@@ -1,32 +1,58 @@
-import { type ClaudeOptions, KnownError } from "@skein/protocol";
+import { type KeyPolicy, useRefusal } from "@skein/core";
+import { type AgentConfig, type ClaudeOptions, KnownError } from "@skein/protocol";
 import type { Caller } from "../../request-context.ts";
 import { allows } from "../../keys.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { recordedOptions } from "./session-options.ts";
 
 /** Refuses a key that may not run Claude Code. */
-export function checkOpen(gate: ClaudeGate, { principal }: Pick<Caller, "principal">): void {
-  if (gate.opens(principal)) return;
-  throw new KnownError(
-    "not_allowed",
-    `Claude Code runs commands as the server's user, so it needs a key with the scope admin. The operator can open it for this key: SKEIN_CLAUDE_KEYS="${principal.name}".`,
-  );
+export async function checkOpen(gate: ClaudeGate, { principal }: Pick<Caller, "principal">): Promise<void> {
+  const refusal = await gate.refusal(principal);
+  if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
+}
+
+/** Refuses an agent that the rules of the key do not have: its runtime, its model, its tools. */
+export function checkAgent(
+  call: Pick<Caller, "shared" | "principal">,
+  agent: AgentConfig,
+  model?: string | null,
+): void {
+  const { frontend_tools: frontend } = agent.extras;
+  const isOurs = (name: string): boolean => !Array.isArray(frontend) || !frontend.includes(name);
+  const refusal = useRefusal(rulesOf(call), {
+    runtime: agent.runtime,
+    models: [model ?? agent.model],
+    tools: [
+      ...agent.tool_schemas.map(({ name }) => name).filter(isOurs),
+      ...agent.server_tools.map(({ name, type }) => String(name ?? type)),
+    ],
+  });
+  if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
 }
 
 /**
- * Refuses a prompt or an answer to a session that has more rights than the key could have asked for: a session of Claude
- * Code for a key that may not run it, and one that an admin let bypass permissions, unless the request gives another mode.
+ * Refuses a prompt or an answer to a session that has more rights than the key could have asked for: what the rules of the key
+ * do not have, a session of Claude Code for a key that may not run it, and one that an admin let bypass permissions, unless the
+ * request gives another mode.
  */
 export async function checkRights(
   call: Caller,
   sessionId: string,
-  { permission_mode }: Pick<Partial<ClaudeOptions>, "permission_mode"> = {},
+  asked: Pick<Partial<ClaudeOptions>, "permission_mode"> & { readonly model?: string | null | undefined } = {},
 ): Promise<void> {
   const { shared, principal, sessions } = call;
   const { claude } = shared.deps;
-  if (!claude || allows(principal, "admin")) return;
-  if (!claude.opens(principal) && (await isClaudeCode(call, sessionId))) checkOpen(claude, call);
-  if (!claude.bypass || permission_mode) return;
+  const isAdmin = allows(principal, "admin");
+  const refusal = isAdmin ? undefined : await claude?.refusal(principal);
+  if (refusal !== undefined || hasRules(rulesOf(call))) {
+    const agent = await agentOf(call, sessionId);
+    if (agent?.runtime === "claude-code") {
+      if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
+      await claude?.admit({}, { principal, sessionId });
+    }
+    if (agent) checkAgent(call, agent, asked.model);
+  }
+  if (!claude || isAdmin || !claude.bypass || asked.permission_mode) return;
   const state = await sessions.state(sessionId);
   const mode = state.control.permissionMode ?? recordedOptions(state)?.permission_mode;
   if (mode === "bypassPermissions")
@@ -36,8 +62,17 @@ export async function checkRights(
     );
 }
 
-/** A session has the runtime that it was created with, so its first event is enough. */
-async function isClaudeCode({ sessions }: Caller, sessionId: string): Promise<boolean> {
+function rulesOf({ shared, principal }: Pick<Caller, "shared" | "principal">): KeyPolicy {
+  return shared.deps.policyOf?.(principal) ?? {};
+}
+
+/** Whether it can be that a session has more than the key. */
+function hasRules({ runtimes, models, tools, permissionModes, folders, hosts }: KeyPolicy): boolean {
+  return [runtimes, models, tools, permissionModes, folders, hosts].some((rule) => rule !== undefined);
+}
+
+/** A session has the agent that it was created with, so its first event is enough. */
+async function agentOf({ sessions }: Caller, sessionId: string): Promise<AgentConfig | undefined> {
   const [first] = await sessions.events(sessionId, { limit: 1 });
-  return first?.event_type === "session.created" && first.data.agent.runtime === "claude-code";
+  return first?.event_type === "session.created" ? first.data.agent : undefined;
 }

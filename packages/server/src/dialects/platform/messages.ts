@@ -34,13 +34,14 @@ export async function acceptMessage(
   const [session, fallback] = await Promise.all([sessionIn(call, params), defaultModel(call)]);
   const content = Array.isArray(body.content) ? body.content : body.content.text;
   checkUploads(content);
-  await checkRights(call, session.id);
+  const model = await modelOfMessage(call, session, { modelId: body.model_id, fallback });
+  await checkRights(call, session.id, { model });
   const accepted = await call.sessions.prompt(
     session.id,
     {
       content,
       mode: body.mode,
-      model: await modelOfMessage(call, session, { modelId: body.model_id, fallback }),
+      model,
       maxCostMicros: body.max_cost_micros,
     },
     call.idempotency,

@@ -9,7 +9,7 @@ import {
 } from "../../request-context.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
-import { checkOpen } from "../claude/rights.ts";
+import { checkAgent, checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
 
 /** Sessions: open, list, change, fork, cancel, remove, take along. */
@@ -28,6 +28,19 @@ export const sessionHandlers = {
   async listAgentSessions({ params, query }, call) {
     await call.agents.get(params.agent_id);
     return listed(call, query, params.agent_id);
+  },
+  async searchSessions({ query: { q, agent_id, limit, cursor, ...query } }, call) {
+    const found = await call.sessions.search({
+      ...filterOf(query, agent_id),
+      text: q,
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    });
+    return {
+      data: found.items.map(({ session, ...match }) => ({ session: wire(session), ...match })),
+      next_cursor: cursorOf(found.cursor),
+      searched_until: found.searchedUntil,
+    };
   },
   async getSession({ params }, call) {
     const session = await sessionIn(call, params);
@@ -138,11 +151,19 @@ async function createFor(
 ): Promise<ApiSession> {
   const { title, tags, model_id: modelId, metadata } = body;
   const { claude } = call.shared.deps;
-  if (claude && agent.config.runtime === "claude-code") checkOpen(claude, call);
+  const gate = agent.config.runtime === "claude-code" ? claude : undefined;
+  if (gate) await checkOpen(gate, call);
+  checkAgent(call, agent.config);
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
-  return wire(await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency));
+  const session = await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency);
+  // From here on it has the rules of this key.
+  await gate?.admit({}, { principal: call.principal, sessionId: session.id });
+  return wire(session);
 }
+
+/** The orders of lists in the words of a store. */
+const ORDERS = { created: "begun", last_run: "used", cost: "cost", title: "title" } as const;
 
 interface ListQuery {
   readonly limit?: number | undefined;
@@ -155,7 +176,7 @@ interface ListQuery {
   readonly ids?: string | undefined;
   readonly offset?: number | undefined;
   readonly top_level?: "true" | "false" | undefined;
-  readonly sort?: "created" | "last_run" | undefined;
+  readonly sort?: keyof typeof ORDERS | undefined;
   readonly count?: "true" | "false" | undefined;
   readonly include?: string | undefined;
   readonly tag?: string | readonly string[] | undefined;
@@ -172,13 +193,14 @@ async function listed(
 ): Promise<SessionPage | CheckedAnswer> {
   const { limit, cursor, offset, sort, count, include } = query;
   const filter = filterOf(query, agentId);
+  const isCounted = sort === "cost" || sort === "title";
   if (query.ids !== undefined) return named(call, query.ids.split(","), include);
   const page = await call.sessions.list({
     ...filter,
     ...(limit !== undefined && { limit }),
-    ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
+    ...(cursor !== undefined && { cursor: placeOf(cursor, isCounted ? PLACES.number : PLACES.session) }),
     ...(offset !== undefined && { offset }),
-    ...(sort === "last_run" && { order: "used" }),
+    ...(sort !== undefined && { order: ORDERS[sort] }),
   });
   if (count !== "true" && include === undefined) return { checked: pageText(page) };
   return {

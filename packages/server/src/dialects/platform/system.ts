@@ -1,9 +1,9 @@
 import type { UsageKey } from "@skein/core";
-import type { UsageRow } from "@skein/protocol";
+import type { ParsedRequest, UsageRow } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
-import { busHealth, engineHealth, queueHealth, storeHealth } from "../../observe/health.ts";
+import { busHealth, engineHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
 import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
@@ -21,6 +21,7 @@ export const systemHandlers = {
       busHealth(call),
       engineHealth(call),
       queueHealth(call),
+      wallsHealth(call),
     ]);
     const dependencies = [store, ...others.flat()];
     const failing = dependencies.filter(({ status }) => status === "failed").map(({ name }) => name);
@@ -56,19 +57,26 @@ export const systemHandlers = {
     const payload = await metricsText(shared, { withRuns: principal.tenant === OPERATORS_TENANT });
     return { raw: { type: METRICS_TYPE, payload } };
   },
-  async usage({ query: { group_by, from, to, agent_id, session_id } }, { sessions }) {
+  async usage({ query: { group_by, ...bounds } }, { sessions }) {
     const [by = "day", secondKey] = group_by.split(",") as UsageKey[];
-    const rows = await sessions.usage({
-      by,
-      secondKey,
-      ...(session_id !== undefined && { sessionId: session_id }),
-      ...(agent_id !== undefined && { agentId: agent_id }),
-      ...(from !== undefined && { from: new Date(from).toISOString() }),
-      ...(to !== undefined && { to: new Date(to).toISOString() }),
-    });
+    const rows = await sessions.usage({ by, secondKey, ...boundsOf(bounds) });
     return { data: rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1)) };
   },
+  async toolUsage({ query }, { sessions }) {
+    const rows = await sessions.toolUsage(boundsOf(query));
+    return { data: rows.toSorted((a, b) => (`${a.day} ${a.tool}` < `${b.day} ${b.tool}` ? 1 : -1)) };
+  },
 } satisfies Partial<Handlers>;
+
+/** Whose usage is asked for, and of which time. */
+function boundsOf({ from, to, agent_id, session_id }: ParsedRequest<"toolUsage">["query"]) {
+  return {
+    ...(session_id !== undefined && { sessionId: session_id }),
+    ...(agent_id !== undefined && { agentId: agent_id }),
+    ...(from !== undefined && { from: new Date(from).toISOString() }),
+    ...(to !== undefined && { to: new Date(to).toISOString() }),
+  };
+}
 
 function orderOf({ key, second_key }: UsageRow): string {
   return `${key} ${second_key ?? ""}`;

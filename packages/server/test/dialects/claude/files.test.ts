@@ -63,6 +63,15 @@ test("each user message has a checkpoint, a dry run says what would change, and 
   const dry = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id, dry_run: true });
   expect(dry.body).toMatchObject({ status: "validated", files_changed: [file] });
   expect(read(file)).toBe("second\n");
+  // The difference of a rewind goes the other way, to a text or to no file at all.
+  const back = async (to: string | undefined) => (await server.call("GET", `${path}/files/diff?rewind_to=${to}`)).body;
+  expect(await back(between?.id)).toMatchObject({
+    files: [{ status: "modified", diff: `--- a${file}\n+++ b${file}\n@@ -1,1 +1,1 @@\n-second\n+first\n` }],
+  });
+  expect(await back(before?.user_message_uuid)).toMatchObject({
+    files: [{ status: "removed", diff: `--- a${file}\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-second\n` }],
+  });
+  expect((await back("none")).error.code).toBe("CHECKPOINT_NOT_FOUND");
   const done = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id });
   expect(done.body).toMatchObject({ status: "completed", checkpoint_id: between?.id });
   // What was taken back is no change any more.

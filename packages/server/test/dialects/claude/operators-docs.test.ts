@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { loadCode } from "../../../../skein/src/serve/config-file.ts";
+import { openPolicy } from "../../../../skein/src/serve/policy.ts";
 
 /** `docs/claude-operators.md`: its example is a config that a server loads, and its variables are read. */
 
@@ -16,9 +17,24 @@ test("the example opens what it says", async () => {
   writeFileSync(file, example);
   expect((await loadCode(file)).claude).toMatchObject({
     roots: ["/srv/projects"],
-    folders: { website: "/srv/website" },
+    folders: { website: { path: "/srv/website", access: "write" }, handbook: { access: "read" } },
     settings: { team: { outputStyle: "Explanatory" }, strict: "/srv/claude/strict.json" },
     mcpServers: { tickets: { type: "stdio" }, wiki: { type: "http" } },
+  });
+});
+
+test("the example of the policy is one that a server starts with", async () => {
+  const policy = readFileSync(new URL("../../../../../docs/policy.md", import.meta.url), "utf8");
+  const [, example = ""] = /```ts\n([^`]+)```/.exec(policy) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), "skein-operators-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "skein.config.ts");
+  writeFileSync(file, example);
+  const { rules } = openPolicy({ host: "127.0.0.1" }, await loadCode(file), { list: async () => [] });
+  expect(rules.of({ name: "reader", tenant: "acme" })).toMatchObject({ sandbox: "required", tools: [], hosts: [] });
+  expect(rules.of({ name: "ci", tenant: "acme" })).toMatchObject({
+    hosts: ["packages.example.org"],
+    spendPerDayUsd: 20,
   });
 });
 

@@ -8,6 +8,8 @@ import type { StartOptions } from "../../../../skein/src/serve/start-options.ts"
 import { anyStore } from "../../any-store.ts";
 import { type Caller, caller } from "../../world.ts";
 
+/** Walls have tests of their own: here they stand only where a test asks for them. */
+
 /** A server that runs the real Claude Code against a simulator of its own. For several tests: whoever starts it closes it. */
 export interface ClaudeServer {
   readonly url: string;
@@ -32,8 +34,9 @@ interface ModelRequest {
 
 export async function claudeServer({
   claude = {},
+  policy = { sandbox: "off" },
   ...options
-}: Partial<StartOptions> & { claude?: NonNullable<SkeinConfig["claude"]> } = {}): Promise<ClaudeServer> {
+}: Partial<StartOptions> & Pick<SkeinConfig, "claude" | "policy"> = {}): Promise<ClaudeServer> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-api-")));
   const work = join(home, "work");
   const data = join(home, "data");
@@ -52,7 +55,7 @@ export async function claudeServer({
     anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
     anthropicBaseUrl: simulator.url,
     // A process that is started ahead only takes time from the tests.
-    code: codeOf({ claude: { roots: [work], processes: { ahead: 0 }, ...claude } }),
+    code: codeOf({ claude: { roots: [work], processes: { ahead: 0 }, ...claude }, policy }),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
     log: (line) => logged.push({ ...line }),
     ...options,

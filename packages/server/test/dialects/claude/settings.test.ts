@@ -19,10 +19,8 @@ test("folders, variables and flags are opened by the environment, and more by th
     SKEIN_CLAUDE_BYPASS_PERMISSIONS: "on",
     SKEIN_CLAUDE_NESTED_AGENTS: "off",
     SKEIN_CLAUDE_IDLE: "2",
-    SKEIN_CLAUDE_SANDBOX: "required",
   });
   const file = ClaudeSettings.parse({
-    sandbox: "preferred",
     roots: ["/srv/third"],
     plugins: { lint: "/srv/lint" },
     processes: { idle: 9, running: 8 },
@@ -35,7 +33,6 @@ test("folders, variables and flags are opened by the environment, and more by th
     bypassPermissions: true,
     nestedAgents: false,
     processes: { idle: 2, running: 8 },
-    sandbox: "required",
   });
 });
 
@@ -44,7 +41,7 @@ test.each([
   [{ SKEIN_CLAUDE_ENV: "A,LD_PRELOAD" }, 'SKEIN_CLAUDE_ENV has "LD_PRELOAD"'],
   [{ SKEIN_CLAUDE_EXTRA_ARGS: "--verbose" }, 'SKEIN_CLAUDE_EXTRA_ARGS has "--verbose"'],
   [{ SKEIN_CLAUDE_IDLE: "many" }, 'SKEIN_CLAUDE_IDLE is "many"'],
-  [{ SKEIN_CLAUDE_SANDBOX: "on" }, 'SKEIN_CLAUDE_SANDBOX is "on". Expected off, preferred, required.'],
+  [{ SKEIN_SANDBOX: "on" }, 'SKEIN_SANDBOX is "on". Expected off, preferred, required.'],
   [{ SKEIN_CLAUDE_BYPASS_PERMISSIONS: "yes" }, 'SKEIN_CLAUDE_BYPASS_PERMISSIONS is "yes"'],
 ])("%j is a sentence", (env, sentence) => {
   expect(() => opened(env as unknown as Record<string, string>)).toThrow(sentence);

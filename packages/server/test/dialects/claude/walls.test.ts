@@ -10,7 +10,7 @@ import { all, only } from "./world.ts";
 describe.skipIf(!hasBubblewrap)("a server that requires a sandbox", () => {
   let server: ClaudeServer;
   beforeAll(async () => {
-    server = await claudeServer({ claude: { sandbox: "required" } });
+    server = await claudeServer({ policy: { sandbox: "required" } });
   });
   afterAll(() => server.close());
 

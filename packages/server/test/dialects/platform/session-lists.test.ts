@@ -48,6 +48,31 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   expect([counted["total"], counted.data.length]).toEqual([3, 1]);
   expect(await ids(`sort=last_run&limit=1&cursor=${String(counted["next_cursor"])}`)).toEqual([waiting.id]);
 
+  expect(await ids("sort=title")).toEqual([idle.id, ...(await ids("sort=title")).slice(1)]);
+  const dearest = await list("sort=cost&limit=1");
+  expect(await ids(`sort=cost&limit=2&cursor=${String(dearest["next_cursor"])}`)).toHaveLength(2);
+  expect((await call("GET", `/v1/sessions?sort=cost&cursor=${String(counted["next_cursor"])}`)).status).toBe(422);
+
+  const search = async (query: string) => (await call("GET", `/v1/search?${query}`)).body;
+  expect(await search("q=XXXX")).toMatchObject({
+    data: [
+      {
+        session: { id: done.id },
+        role: "assistant",
+        sequence: expect.any(Number),
+        excerpt: expect.stringMatching(/^x{150,}$/),
+      },
+    ],
+    next_cursor: null,
+    searched_until: (await list("ids=" + idle.id)).data[0]?.["created_at"],
+  });
+  expect((await search("q=ask_person")).data.map(({ session: one }) => (one as { id: string }).id)).toEqual([
+    waiting.id,
+  ]);
+  expect((await search(`q=ask_person&agent_id=${done.agentId}`)).data).toEqual([]);
+  for (const query of ["", "q=x", "q=xx&limit=0", "q=xx&cursor=1"])
+    expect([query, (await call("GET", `/v1/search?${query}`)).status]).toEqual([query, 422]);
+
   const shown = (await list("include=last_message,open_awaits")).data;
   expect(shown[0]).toMatchObject({ open_awaits: { frontend_tool: 1, question: 0, approval: 0, subagent: 0 } });
   expect(shown[1]).toMatchObject({
@@ -61,7 +86,7 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   for (const query of [
     "activity=busy",
     "top_level=yes",
-    "sort=cost",
+    "sort=price",
     "count=1",
     "include=all",
     "include=",

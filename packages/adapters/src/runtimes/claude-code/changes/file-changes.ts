@@ -18,8 +18,21 @@ interface Change {
 /**
  * The files that the tools of Claude Code have changed in a session, each with the difference between what it was first and what
  * it is now. What a rewind has taken back is left out. It comes from the log alone: changes by commands are in no transcript.
+ * With `rewindTo`, a user message: what a rewind to it would do, from what the files are now to what they were then.
  */
-export function changedFiles(events: readonly Event[]): readonly ChangedFile[] {
+export function changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[] {
+  const { changes, messages } = changesIn(events);
+  const since = rewindTo === undefined ? 0 : (messages.get(rewindTo) ?? 0);
+  const byPath = Map.groupBy(
+    changes.filter(({ sequence }) => sequence > since),
+    ({ path }) => path,
+  );
+  return [...byPath]
+    .map(([path, all]) => netChange(path, all, rewindTo !== undefined))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function changesIn(events: readonly Event[]) {
   let changes: Change[] = [];
   const messages = new Map<string, number>();
   const rewinds = new Map<string, string>();
@@ -34,28 +47,30 @@ export function changedFiles(events: readonly Event[]): readonly ChangedFile[] {
     if (event.event_type === "transcript.appended" && !event.data.subpath?.startsWith(BACKUPS))
       for (const entry of event.data.entries as Entry[]) changes.push(...changeIn(entry, event));
   }
-  const byPath = Map.groupBy(changes, ({ path }) => path);
-  return [...byPath].map(([path, all]) => netChange(path, all)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return { changes, messages };
 }
 
-function netChange(path: string, all: readonly Change[]): ChangedFile {
+function netChange(path: string, all: readonly Change[], isBack: boolean): ChangedFile {
   const [first, last] = [all[0] as Change, all.at(-1) as Change];
-  const diff = first.known ? lineDiff(first.before ?? "", last.after) : undefined;
+  const [old, now] = [first.before ?? "", last.after];
+  const diff = first.known ? (isBack ? lineDiff(now, old) : lineDiff(old, now)) : undefined;
+  const isNew = first.known && first.before === null;
   return {
     path,
-    status: first.known && first.before === null ? "added" : "modified",
+    status: isNew ? (isBack ? "removed" : "added") : "modified",
     insertions: diff?.insertions ?? null,
     deletions: diff?.deletions ?? null,
     changes: all.length,
     last_changed_at: last.at,
     last_tool_use_id: last.toolUseId,
-    diff: diff ? unified(path, first.before === null, diff.text) : null,
+    diff: diff ? unified({ path, isNew: isNew && !isBack, isGone: isNew && isBack }, diff.text) : null,
   };
 }
 
-function unified(path: string, isNew: boolean, text: string): string {
-  const name = path.replace(/^\//, "");
-  return text === "" ? "" : `--- ${isNew ? "/dev/null" : `a/${name}`}\n+++ b/${name}\n${text}`;
+function unified(file: { path: string; isNew: boolean; isGone: boolean }, text: string): string {
+  const name = file.path.replace(/^\//, "");
+  const [before, after] = [file.isNew ? "/dev/null" : `a/${name}`, file.isGone ? "/dev/null" : `b/${name}`];
+  return text === "" ? "" : `--- ${before}\n+++ ${after}\n${text}`;
 }
 
 /** What an entry says about a file: the result of Write, Edit or NotebookEdit. */

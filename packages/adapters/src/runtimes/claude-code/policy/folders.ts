@@ -3,17 +3,31 @@ import { isAbsolute, normalize, sep } from "node:path";
 import { KnownError } from "@skein/protocol";
 
 export interface Folders {
-  /** The real place of a folder that a request named, if it may work there. */
-  place(field: string, path: string): Promise<string>;
+  /**
+   * The real place of a folder that a request named, if it may work there. `only` are the folders of its key, names or paths;
+   * all of them without it.
+   */
+  place(field: string, path: string, only?: readonly string[]): Promise<string>;
+  /** Real places that may only be read. */
+  readOnly(): Promise<readonly string[]>;
 }
 
+type NamedFolders = Readonly<Record<string, { readonly path: string; readonly access: "read" | "write" }>>;
+
 /** Folders that requests may work in: what is registered by name, and everything inside a root. */
-export function createFolders(roots: readonly string[], named: Readonly<Record<string, string>>): Folders {
-  const all = [...roots, ...Object.values(named)];
-  const real = (): Promise<readonly string[]> => Promise.all(all.map((root) => realpath(root).catch(() => root)));
+export function createFolders(roots: readonly string[], registeredFolders: NamedFolders): Folders {
+  const realPlaces = (all: readonly string[]): Promise<readonly string[]> =>
+    Promise.all(all.map((root) => realpath(root).catch(() => root)));
 
   return {
-    async place(field, path) {
+    readOnly: () =>
+      realPlaces(Object.values(registeredFolders).flatMap(({ path, access }) => (access === "read" ? [path] : []))),
+    async place(field, path, only) {
+      const opened = Object.entries(registeredFolders).filter(([name]) => only?.includes(name) ?? true);
+      const named: Readonly<Record<string, string>> = Object.fromEntries(
+        opened.map(([name, each]) => [name, each.path]),
+      );
+      const all = [...(only ? only.filter(isAbsolute) : roots), ...Object.values(named)];
       if (path.includes("\0")) throw new KnownError("invalid", `${field}: A path may not contain NUL.`);
       const registered = Object.hasOwn(named, path) ? named[path] : undefined;
       if (registered === undefined && !isAbsolute(path)) {
@@ -22,7 +36,7 @@ export function createFolders(roots: readonly string[], named: Readonly<Record<s
         throw new KnownError("invalid", `${field}: Expected an absolute path${or}.`);
       }
       const given = normalize(registered ?? path);
-      const places = await real();
+      const places = await realPlaces(all);
       // Before looking whether it is there: what is outside is nobody's business.
       if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field);
       const place = await realpath(given).catch(() => undefined);
@@ -35,7 +49,7 @@ export function createFolders(roots: readonly string[], named: Readonly<Record<s
 }
 
 /** Compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
-function isWithin(root: string, place: string): boolean {
+export function isWithin(root: string, place: string): boolean {
   const folder = normalize(root).replace(/\/+$/, "");
   return place === folder || (place + sep).startsWith(folder + sep);
 }

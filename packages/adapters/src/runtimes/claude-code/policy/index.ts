@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
-import type { Records } from "@skein/core";
-import type { ClaudeOptions } from "@skein/protocol";
+import { type KeyPolicy, type Records, type SandboxMode, askedByOptions, moreThan, useRefusal } from "@skein/core";
+import { type ClaudeOptions, KnownError } from "@skein/protocol";
 import { z } from "zod";
 import type { ResolvedOptions } from "../options.ts";
 import { createFolders } from "./folders.ts";
@@ -23,13 +23,27 @@ import type { ClaudeSettings } from "./settings.ts";
 
 export { type GuardedProxy, createGuardedProxy } from "../guarded-proxy.ts";
 export { ClaudeSettings } from "./settings.ts";
+export { CLAUDE_TOOLS } from "./tool-names.ts";
 
 /** Whose request it is, and for which session. */
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;
+  /** The name of the key, by which the operator has rules for it. */
+  readonly key: string;
   /** Whether the key may administrate: only then may permissions be bypassed. */
   readonly isAdmin: boolean;
+}
+
+/** The operator's rules for keys. */
+export interface KeyRules {
+  of(key: PolicyKey): KeyPolicy;
+  /** Whether the sessions of a key run in a sandbox, as things stand now. */
+  sandbox(key: PolicyKey): Promise<{ readonly mode: SandboxMode }>;
+}
+interface PolicyKey {
+  readonly name: string;
+  readonly tenant: string;
 }
 
 /** What a request may hand to a child process. */
@@ -66,6 +80,8 @@ export interface ClaudePolicyDeps {
   readonly proxy?: () => Promise<string>;
   /** Where the model is: a host that children call without the proxy. */
   readonly modelHost?: string | undefined;
+  /** Without them every key may use what is opened, and nothing runs in a sandbox. */
+  readonly rules?: KeyRules;
 }
 
 /** What is kept of a session beside its log. */
@@ -75,13 +91,15 @@ const Kept = z.object({
   bypass: z.boolean().default(false),
   /** It was begun with the sandbox on. */
   sandboxed: z.boolean().default(false),
+  /** The name of the key that began it: its rules are the session's. */
+  key: z.string().default(""),
 });
 type Kept = z.infer<typeof Kept>;
 
 const KIND = "claude_session";
 
 export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
-  const { settings, records, places = {} } = deps;
+  const { settings, records, places = {}, rules = NO_RULES } = deps;
   const ownHosts = hostsOf(settings, deps.modelHost);
   const folders = createFolders(settings.roots, settings.folders);
 
@@ -103,13 +121,19 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     checkHooks(options, places);
   }
 
-  async function placed(options: Partial<ClaudeOptions>): Promise<Partial<ClaudeOptions>> {
+  /** Refuses what the rules of a key do not have. */
+  function checkRules(options: Partial<ClaudeOptions>, { of }: { readonly of: KeyPolicy }): void {
+    const refusal = useRefusal(of, { runtime: "claude-code", ...askedByOptions(options) });
+    if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
+  }
+
+  async function placed(options: Partial<ClaudeOptions>, only: KeyPolicy["folders"]): Promise<Partial<ClaudeOptions>> {
     const { cwd, add_dirs, sandbox } = options;
     const all = (field: string, paths: readonly string[]): Promise<string[]> =>
-      Promise.all(paths.map((path) => folders.place(field, path)));
+      Promise.all(paths.map((path) => folders.place(field, path, only)));
     return {
       ...options,
-      ...(cwd && { cwd: await folders.place("cwd", cwd) }),
+      ...(cwd && { cwd: await folders.place("cwd", cwd, only) }),
       ...(add_dirs && { add_dirs: await all("add_dirs", add_dirs) }),
       ...(sandbox && {
         sandbox: { ...sandbox, allowed_paths: await all("sandbox.allowed_paths", sandbox.allowed_paths) },
@@ -133,19 +157,29 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
   }
 
   return {
-    async admit(options, { tenant, sessionId, isAdmin }) {
+    async admit(options, { tenant, sessionId, key, isAdmin }) {
       check(options);
       const before = await keptOf(tenant, sessionId);
+      const own = rules.of({ name: key, tenant });
+      checkRules(options, { of: own });
+      const more =
+        before.key === "" || before.key === key ? undefined : moreThan(rules.of({ name: before.key, tenant }), own);
+      if (more !== undefined)
+        throw new KnownError(
+          "not_allowed",
+          `This session was begun with the key "${before.key}", which may use ${more} that this key may not. Go on with that key, or begin a new session.`,
+        );
       const sandboxed = options.sandbox ? options.sandbox.enabled : before.sandboxed;
       const bypass = options.permission_mode === "bypassPermissions";
       if (bypass) mayBypass({ isAdmin, sandboxed });
-      const { kept, secrets } = takeSecrets(await placed(options));
+      const { kept, secrets } = takeSecrets(await placed(options, own.folders));
       const next: Kept = {
         secrets: { ...before.secrets, ...secrets },
         bypass: before.bypass || bypass,
         sandboxed,
+        key: before.key || key,
       };
-      const isNews = Object.keys(secrets).length > 0 || bypass || sandboxed !== before.sandboxed;
+      const isNews = Object.keys(secrets).length > 0 || JSON.stringify(next) !== JSON.stringify(before);
       if (isNews) await records.put([{ tenant, kind: KIND, id: sessionId, value: next }]);
       return kept;
     },
@@ -155,6 +189,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
         secrets: { ...parent.secrets, ...fork.secrets },
         bypass: parent.bypass || fork.bypass,
         sandboxed: parent.sandboxed || fork.sandboxed,
+        key: fork.key || parent.key,
       };
       await records.put([{ tenant, kind: KIND, id: forkId, value }]);
     },
@@ -165,9 +200,12 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       const kept = await keptOf(tenant, sessionId);
       const whole = putSecrets(options, kept.secrets);
       check(whole);
+      const key = { name: kept.key, tenant };
+      const own = { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
+      checkRules(whole, { of: own });
       const bypass = options.permission_mode === "bypassPermissions";
       if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
-      const { cwd, ...rest } = { ...whole, ...(await placed(whole)) };
+      const { cwd, ...rest } = { ...whole, ...(await placed(whole, own.folders)) };
       const named = whole.settings ? settings.settings[whole.settings] : undefined;
       const mcpServers = Object.entries(whole.mcp_servers ?? {}).map(([name, server]) => [
         name,
@@ -188,10 +226,14 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
           ...(bypass && { IS_SANDBOX: "1" }),
         },
         secrets: [...Object.values(kept.secrets), ...secretsOf(settings)],
+        rules: own,
+        readOnly: await folders.readOnly(),
       };
     },
   };
 }
+
+const NO_RULES: KeyRules = { of: () => ({}), sandbox: async () => ({ mode: "off" }) };
 
 function made(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,3 +1,4 @@
+import { HostPattern } from "@skein/core";
 import { JsonObject } from "@skein/protocol";
 import { z } from "zod";
 
@@ -39,10 +40,6 @@ const Flag = z
   .regex(/^[a-z][a-z0-9-]{0,63}$/, "Expected a flag without its dashes.")
   .refine((flag) => !FORBIDDEN.has(flag), "This flag cannot be opened: there is a setting for what it does.");
 
-const HostPattern = z
-  .string()
-  .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "Expected a host such as example.com or *.example.com.");
-
 const Variables = z.record(z.string(), z.string());
 
 /** An MCP server of the operator: what is said here is used as it is, secrets included, and never shown. */
@@ -79,8 +76,16 @@ export const ClaudeSettings = z.strictObject({
   keys: z.array(z.string().min(1)).default([]),
   /** Folders in which requests may choose `cwd`, `add_dirs` and the sandbox's `allowed_paths` freely. */
   roots: z.array(AbsolutePath).default([]),
-  /** Folders that requests may name. */
-  folders: z.record(Name, AbsolutePath).default({}),
+  /** Folders that requests may name, and whether sessions may write to them. */
+  folders: z
+    .record(
+      Name,
+      z.union([
+        AbsolutePath.transform((path) => ({ path, access: "write" as const })),
+        z.strictObject({ path: AbsolutePath, access: z.enum(["read", "write"]).default("write") }),
+      ]),
+    )
+    .default({}),
   /** Variables that requests may set. */
   env: z.array(VariableName).default([]),
   /** Flags of `claude` that requests may give. */
@@ -93,11 +98,6 @@ export const ClaudeSettings = z.strictObject({
   mcpServers: z.record(Name, RegisteredMcpServer).default({}),
   /** Another `claude` than the one that comes with the SDK. */
   executable: AbsolutePath.optional(),
-  /**
-   * Whether Claude Code runs in a sandbox that sees only its session: `required` runs nothing without one, `preferred` uses one
-   * where it can be had.
-   */
-  sandbox: z.enum(["off", "preferred", "required"]).default("off"),
   /** Hosts that sessions in the sandbox may call: names, or `*.name` for all names below one. */
   hosts: z.array(HostPattern).default([]),
   /** What a process in the sandbox may use, with everything that it starts. */

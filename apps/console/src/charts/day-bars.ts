@@ -1,0 +1,28 @@
+import { shortDay } from "../ui/times.ts";
+import type { Bar } from "./stacked-bars.tsx";
+
+export const DAY_MS = 86_400_000;
+
+interface DayBarsOptions {
+  readonly from: Date;
+  readonly days: number;
+  /** What stands in the bar of a day (`2026-11-16`), in the order of the series. */
+  readonly valuesOf: (day: string) => readonly number[];
+}
+
+/** A bar for each day, the last of which is today and not over. Days are those of UTC, as servers add them up. */
+export function dayBars({ from, days, valuesOf }: DayBarsOptions): readonly Bar[] {
+  const every = Math.ceil(days / 6);
+  return Array.from({ length: days }, (_, at) => {
+    const date = new Date(from.getTime() + at * DAY_MS);
+    const day = date.toISOString().slice(0, 10);
+    const isToday = at === days - 1;
+    return {
+      key: day,
+      label: shortDay(date),
+      tick: isToday ? "Today" : (days - 1 - at) % every === 0 ? shortDay(date) : "",
+      values: valuesOf(day),
+      isUnfinished: isToday,
+    };
+  });
+}

@@ -1,0 +1,88 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { type ApiStep, sentenceOf } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { duration, money, short, shortModel } from "../ui/amounts.ts";
+import { Nothing } from "../ui/nothing.tsx";
+import { type State, StateMark } from "../ui/status.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import type { PanelProps } from "./panel-props.ts";
+
+const STATES: Readonly<Record<ApiStep["state"], State>> = {
+  running: "running",
+  generated: "done",
+  failed: "failed",
+  abandoned: "unknown",
+};
+const PURPOSES: Readonly<Record<ApiStep["purpose"], string>> = {
+  step: "Step",
+  summary: "Summary",
+  title: "Title",
+  compaction: "Compaction",
+};
+
+/** Every call of the model with its attempts, also those that the transcript does not show: titles and compactions. */
+export function StepsPanel({ view, sessionId, onShow }: PanelProps) {
+  const api = useApi();
+  const calls = view.steps.reduce((sum, { attempt, state }) => sum + attempt + (state === "running" ? 0 : 1), 0);
+  const steps = useQuery({
+    queryKey: ["steps", sessionId, calls],
+    queryFn: () => api.steps(sessionId),
+    placeholderData: (before) => before,
+  });
+  if (steps.isError) return <p className="sec say-failed">{sentenceOf(steps.error)}</p>;
+  if (steps.data?.length === 0)
+    return (
+      <Nothing title="The model was not asked yet" state="idle">
+        Each call of the model stands here with its attempts.
+      </Nothing>
+    );
+  return (
+    <ol>
+      {(steps.data ?? []).toReversed().map((step) => (
+        <StepRow key={step.sequence} step={step} sessionId={sessionId} onShow={onShow} />
+      ))}
+    </ol>
+  );
+}
+
+interface StepRowProps {
+  readonly step: ApiStep;
+  readonly sessionId: string;
+  readonly onShow: (sequence: number) => void;
+}
+
+function StepRow({ step, sessionId, onShow }: StepRowProps) {
+  const name = step.purpose === "step" ? `Step ${step.step}` : PURPOSES[step.purpose];
+  const output = step.usage?.["output_tokens"];
+  return (
+    <li className="eff">
+      <StateMark state={STATES[step.state]} />
+      <button type="button" className="eff-b" onClick={() => onShow(step.sequence)}>
+        <span className="block">
+          {name}
+          {(step.attempt > 1 || step.state === "failed") && <span className="chip">attempt {step.attempt}</span>}
+        </span>
+        <span className="w block">
+          {shortModel(visibleLine(step.model))}
+          {typeof output === "number" && `, ${short(output)} tokens out`}
+          {step.estimated && ", estimated"}
+          {step.simulated && ", simulated"}
+        </span>
+        {step.error !== null && <span className="w block say-failed">{visibleLine(step.error)}</span>}
+      </button>
+      <span className="end num">
+        {step.duration_ms !== null && <span className="block">{duration(step.duration_ms)}</span>}
+        {step.cost_micros !== null && <span className="block">{money(step.cost_micros)}</span>}
+        {step.purpose === "step" && (
+          <Link
+            className="link block"
+            href={`/sessions/${sessionId}/context?run=${step.run_id}&step=${step.step}&attempt=${step.attempt}`}
+          >
+            Request
+          </Link>
+        )}
+      </span>
+    </li>
+  );
+}

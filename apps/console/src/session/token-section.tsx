@@ -1,0 +1,38 @@
+import type { UsageTotals } from "@skein/protocol";
+import { grouped, percent } from "../ui/amounts.ts";
+import { DotRow } from "../ui/fact-list.tsx";
+
+/** The four kinds of tokens, in the colours that they have everywhere. */
+export const TOKEN_KINDS = [
+  ["bg-o-model", "Read from the cache", "cache_read_input_tokens"],
+  ["bg-c-2", "Written to the cache", "cache_creation_input_tokens"],
+  ["bg-c-1", "New input", "input_tokens"],
+  ["bg-c-3", "Output", "output_tokens"],
+] as const;
+
+interface TokenSectionProps {
+  readonly totals: UsageTotals;
+  /** The beginning of the transcript was not read yet: sums are those of what was. */
+  readonly isPartial?: boolean;
+}
+
+/** How many tokens of each kind were used, and how much of the input came from the cache. */
+export function TokenSection({ totals, isPartial = false }: TokenSectionProps) {
+  const read = totals.cache_read_input_tokens;
+  const sent = totals.input_tokens + read + totals.cache_creation_input_tokens;
+  return (
+    <section className="sec">
+      <h3>
+        Tokens
+        <span>{isPartial ? "of what is shown" : `${percent(read, sent)} from the cache`}</span>
+      </h3>
+      <ul className="rows">
+        {TOKEN_KINDS.map(([dot, name, kind]) => (
+          <DotRow key={kind} dot={dot} name={name}>
+            {grouped(totals[kind])}
+          </DotRow>
+        ))}
+      </ul>
+    </section>
+  );
+}

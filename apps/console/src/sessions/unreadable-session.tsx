@@ -1,0 +1,16 @@
+import { Link } from "wouter";
+import { isMissing, sentenceOf } from "../api/api.ts";
+import { Nothing } from "../ui/nothing.tsx";
+
+/** Says why a session is not shown: it is not there (any more), or it cannot be read. */
+export function UnreadableSession({ error, whyGone }: { readonly error: unknown; readonly whyGone: string }) {
+  const isGone = isMissing(error);
+  return (
+    <Nothing title={isGone ? "There is no such session" : "This session cannot be read"} state="failed">
+      <p>{isGone ? whyGone : sentenceOf(error)}</p>
+      <Link className="btn" href="/sessions">
+        All sessions
+      </Link>
+    </Nothing>
+  );
+}

@@ -1,0 +1,31 @@
+import { useMemo } from "react";
+import { DAY_MS } from "../charts/day-bars.ts";
+import { useQueryValue } from "../ui/use-query-value.ts";
+
+/** The ranges of the page: their value in the address, their words, how many days they have. */
+export const RANGES: readonly (readonly [value: string, word: string, days: number])[] = [
+  ["1", "Today", 1],
+  ["7", "7 days", 7],
+  ["30", "30 days", 30],
+  ["140", "20 weeks", 140],
+];
+
+export interface UsageRange {
+  readonly from: Date;
+  readonly days: number;
+  /** The same for a request. */
+  readonly bounds: { readonly from: string; readonly to: string };
+  readonly choose: (value: string) => void;
+}
+
+/** The days that the address asks for, of UTC; the last one is today. */
+export function useUsageRange(): UsageRange {
+  const [value, setValue] = useQueryValue("range");
+  const days = RANGES.find(([one]) => one === value)?.[2] ?? 30;
+  const from = useMemo(() => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS), [days]);
+  const bounds = useMemo(
+    () => ({ from: from.toISOString(), to: new Date(from.getTime() + days * DAY_MS).toISOString() }),
+    [from, days],
+  );
+  return { from, days, bounds, choose: (next) => setValue(next === "30" ? null : next) };
+}

@@ -1,0 +1,69 @@
+import type { KeyPolicy } from "./policy.ts";
+import type { ChosenSandboxMode } from "./sandbox-mode.ts";
+
+/** What a key and its server are, as far as its rules depend on it. */
+export interface ExplainedKey {
+  readonly name: string;
+  readonly tenant: string;
+  readonly scopes: readonly string[];
+  readonly policy: KeyPolicy;
+  readonly sandbox: ChosenSandboxMode;
+  /** Why there is no sandbox on this machine; undefined if there is one. */
+  readonly sandboxProblem: string | undefined;
+  /** Whether the operator opened Claude Code to this key by name, sandbox or not. */
+  readonly isOpened: boolean;
+}
+
+/** What a key can do, a sentence for each rule. */
+export function explainPolicy(key: ExplainedKey): readonly string[] {
+  const { name, tenant, scopes, policy } = key;
+  const head = `The key "${name}" belongs to the tenant "${tenant}" and has the scope ${scopes.join(", ")}.`;
+  if (!scopes.some((scope) => scope === "run" || scope === "admin"))
+    return [head, "It runs nothing: running needs the scope run or admin."];
+  return [
+    head,
+    claudeSentence(key),
+    sandboxSentence(key),
+    `Runtimes: ${listed(policy.runtimes, "all that this server has")}.`,
+    `Tools: ${listed(policy.tools, "all that an agent or a request names")}.`,
+    `Permission modes of Claude Code: ${listed(policy.permissionModes, "all that the operator opened")}.`,
+    `Models: ${listed(policy.models, "all")}.`,
+    `Folders that a request may name: ${listed(policy.folders, "all that the operator opened")}.`,
+    `Hosts that programs in the sandbox may call: ${listed(policy.hosts, "all that the operator opened")}.`,
+    policy.concurrentRuns === undefined
+      ? "Runs at the same time: no limit of its own."
+      : `Runs at the same time: at most ${policy.concurrentRuns}.`,
+    policy.spendPerDayUsd === undefined
+      ? "Spending: no limit of its own."
+      : `Spending: at most $${policy.spendPerDayUsd.toFixed(2)} a day.`,
+  ];
+}
+
+/** Whether a key runs Claude Code: an admin's, one that was opened by name, and every run key behind walls that stand. */
+export function mayRunClaude({ scopes, isOpened, sandbox, sandboxProblem }: ClaudeRights): boolean {
+  if (sandbox.mode === "required" && sandboxProblem !== undefined) return false;
+  return scopes.includes("admin") || isOpened || (sandbox.mode === "required" && sandboxProblem === undefined);
+}
+type ClaudeRights = Pick<ExplainedKey, "scopes" | "isOpened" | "sandbox" | "sandboxProblem">;
+
+function claudeSentence(key: ExplainedKey): string {
+  if (key.policy.runtimes && !key.policy.runtimes.includes("claude-code")) return "It does not run Claude Code.";
+  if (mayRunClaude(key)) return "It runs Claude Code.";
+  if (key.sandbox.mode === "required")
+    return `It does not run Claude Code: a sandbox is required, and there is none. ${key.sandboxProblem}`;
+  return 'It does not run Claude Code: that needs the scope admin as long as the sandbox is not "required".';
+}
+
+function sandboxSentence({ sandbox: { mode, because }, sandboxProblem }: ExplainedKey): string {
+  const why = `because ${because}`;
+  if (mode === "off") return `Sandbox: off, ${why}. Programs of its sessions run as the server's user.`;
+  if (sandboxProblem === undefined) return `Sandbox: ${mode}, ${why}. Programs of its sessions see only their session.`;
+  return mode === "required"
+    ? `Sandbox: required, ${why}. It cannot be had, so programs that a model steers are off.`
+    : `Sandbox: preferred, ${why}. It cannot be had, so programs of its sessions run as the server's user. ${sandboxProblem}`;
+}
+
+function listed(list: readonly string[] | undefined, all: string): string {
+  if (list === undefined) return all;
+  return list.length === 0 ? "none" : list.join(", ");
+}

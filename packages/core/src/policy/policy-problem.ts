@@ -1,0 +1,74 @@
+import { type KeyPolicy, type Policy, isHostAmong, policyOf } from "./policy.ts";
+
+/** What a server has, which its policy may name. */
+export interface KnownNames {
+  /** Of tools: those of this server's code, of Claude Code, and of MCP servers by the beginning of their names, which ends with `__`. */
+  readonly tools: readonly string[];
+  readonly folders: readonly string[];
+  /** Folders in which requests choose freely. */
+  readonly roots: readonly string[];
+  /** Hosts that the server opens. */
+  readonly hosts: readonly string[];
+  readonly bypassPermissions: boolean;
+}
+
+/** What is wrong with a policy, as a sentence that says where; undefined if nothing is. Looked at before anything runs. */
+export function policyProblem(policy: Policy, known: KnownNames): string | undefined {
+  const { keys, tenants: _tenants, agents: _agents, ...general } = policy;
+  const own = ruleProblem(general, known);
+  if (own !== undefined) return `policy.${own}`;
+  for (const [name, rules] of Object.entries(keys)) {
+    // With the general rules: what one of them closes, the other one must not count on.
+    const whole = policyOf(policy, { name, tenant: "" });
+    const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
+    if (problem !== undefined) return `policy.keys.${name}.${problem}`;
+  }
+  return undefined;
+}
+
+function ruleProblem(rules: KeyPolicy, known: KnownNames): string | undefined {
+  return emptyList(rules) ?? unknownName(rules, known) ?? contradiction(rules, known);
+}
+
+function emptyList(rules: KeyPolicy): string | undefined {
+  for (const name of ["runtimes", "models", "permissionModes"] as const)
+    if (rules[name]?.length === 0)
+      return `${name}: The list is empty, so nothing could run. Name one, or leave it out.`;
+  return undefined;
+}
+
+function unknownName({ tools = [], folders = [], hosts = [] }: KeyPolicy, known: KnownNames): string | undefined {
+  const tool = tools.find((name) => !isKnownTool(name, known.tools));
+  if (tool !== undefined) return `tools: There is no tool "${tool}" on this server.`;
+  const folder = folders.find((name) => !isKnownFolder(name, known));
+  if (folder !== undefined)
+    return `folders: "${folder}" is neither a name in claude.folders nor a path inside of claude.roots.`;
+  const host = hosts.find((name) => !isHostAmong(known.hosts, name));
+  if (host !== undefined) return `hosts: "${host}" is not opened by claude.hosts. Add it there first.`;
+  return undefined;
+}
+
+function contradiction(rules: KeyPolicy, known: KnownNames): string | undefined {
+  const { sandbox, runtimes, hosts, permissionModes, folders } = rules;
+  if (sandbox === "off" && hosts?.length)
+    return 'hosts: Hosts are opened through the sandbox, and sandbox is "off". Choose one of the two.';
+  if (permissionModes?.includes("bypassPermissions") && !known.bypassPermissions)
+    return "permissionModes: bypassPermissions is closed. Open it with claude.bypassPermissions, or leave it out.";
+  const isClosed = runtimes && !runtimes.includes("claude-code");
+  if (isClosed && permissionModes)
+    return "permissionModes: Permission modes are Claude Code's, which is not among runtimes.";
+  return isClosed && folders?.length ? "folders: Folders are Claude Code's, which is not among runtimes." : undefined;
+}
+
+function isKnownTool(name: string, known: readonly string[]): boolean {
+  if (name === "*") return true;
+  if (name.endsWith("*")) {
+    const beginning = name.slice(0, -1);
+    return known.some((each) => each.startsWith(beginning) || (each.endsWith("__") && beginning.startsWith(each)));
+  }
+  return known.some((each) => each === name || (each.endsWith("__") && name.startsWith(each)));
+}
+
+function isKnownFolder(name: string, { folders, roots }: KnownNames): boolean {
+  return folders.includes(name) || roots.some((root) => `${name}/`.startsWith(`${root.replace(/\/+$/, "")}/`));
+}

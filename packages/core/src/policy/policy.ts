@@ -1,0 +1,77 @@
+import { AgentConfig, PermissionMode } from "@skein/protocol";
+import { z } from "zod";
+
+/**
+ * What the operator of a server allows its keys. The operator decides; a request may only ask for less.
+ *
+ * What is left out is not narrowed: a key without rules may use everything that this server has. A rule of a key stands in place
+ * of the general rule of the same name.
+ */
+
+/**
+ * Whether programs that a model can steer run in a sandbox: `required` runs none without one, `preferred` uses one where it can
+ * be had, `off` never uses one.
+ */
+export const SandboxMode = z.enum(["off", "preferred", "required"]);
+export type SandboxMode = z.infer<typeof SandboxMode>;
+
+/** A name, or the beginning of one with `*` at its end. */
+const NamePattern = z.string().regex(/^[^\s*]+\*?$|^\*$/, "Expected a name, or the beginning of one and *.");
+
+/** `*.example.com` is every name below example.com, and not example.com itself. */
+export const HostPattern = z
+  .string()
+  .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "Expected a host such as example.com or *.example.com.");
+
+/** Rules for runs: how many at once, and what they may cost in 24 hours. */
+const spending = {
+  /** Runs that are under way at the same time. */
+  concurrentRuns: z.int().min(1).optional(),
+  /** Dollars that runs may cost within a day (UTC). */
+  spendPerDayUsd: z.number().positive().optional(),
+};
+
+export const KeyPolicy = z.strictObject({
+  sandbox: SandboxMode.optional(),
+  runtimes: z.array(AgentConfig.shape.runtime.unwrap()).optional(),
+  /** Tools by name, those of MCP servers as `mcp__SERVER__TOOL`. */
+  tools: z.array(NamePattern).optional(),
+  permissionModes: z.array(PermissionMode).optional(),
+  models: z.array(NamePattern).optional(),
+  /** Folders that requests may name: names of `claude.folders`, or paths inside of `claude.roots`. */
+  folders: z.array(z.string().min(1)).optional(),
+  /** Hosts that programs in the sandbox may call. */
+  hosts: z.array(HostPattern).optional(),
+  ...spending,
+});
+export type KeyPolicy = z.infer<typeof KeyPolicy>;
+
+export const Policy = KeyPolicy.extend({
+  /** Rules of single keys, by the name of the key, or `TENANT/NAME` where tenants have keys of the same name. */
+  keys: z.record(z.string().min(1), KeyPolicy).default({}),
+  /** What all keys of a tenant may use together. */
+  tenants: z.record(z.string().min(1), z.strictObject(spending)).default({}),
+  /** What all runs of an agent may use together, by the name of the agent. */
+  agents: z.record(z.string().min(1), z.strictObject(spending)).default({}),
+});
+export type Policy = z.infer<typeof Policy>;
+
+/** The rules that hold for one key. */
+export function policyOf(policy: Policy, key: { readonly name: string; readonly tenant: string }): KeyPolicy {
+  const { keys, tenants: _tenants, agents: _agents, ...general } = policy;
+  return { ...general, ...keys[key.name], ...keys[`${key.tenant}/${key.name}`] };
+}
+
+/** Whether a list of a policy has this name; a list that is left out has every name. */
+export function isAmong(patterns: readonly string[] | undefined, name: string): boolean {
+  return (
+    patterns === undefined ||
+    patterns.some((each) => (each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each))
+  );
+}
+
+/** Whether a host, or every host of a pattern, is among those that were opened. */
+export function isHostAmong(hosts: readonly string[], host: string): boolean {
+  const name = host.toLowerCase().replace(/\.$/, "");
+  return hosts.some((each) => name === each || (each.startsWith("*.") && name.endsWith(each.slice(1))));
+}

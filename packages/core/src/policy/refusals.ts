@@ -1,0 +1,66 @@
+import type { ClaudeOptions } from "@skein/protocol";
+import { type KeyPolicy, type SandboxMode, isAmong, isHostAmong } from "./policy.ts";
+
+/** What a run uses that a policy has rules for. */
+export interface AskedUse {
+  readonly runtime?: "loop" | "claude-code";
+  readonly models?: readonly (string | null | undefined)[];
+  readonly tools?: readonly string[];
+  readonly permissionMode?: string | null | undefined;
+}
+
+/** Why a key may not run this, as a sentence for whoever asked; undefined if it may. */
+export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefined {
+  const { runtimes, tools, models, permissionModes } = policy;
+  const { runtime, permissionMode } = asked;
+  if (runtime !== undefined && !isAmong(runtimes, runtime)) return refusal("runtime", runtime, runtimes);
+  const model = asked.models?.find((name) => typeof name === "string" && !isAmong(models, name));
+  if (typeof model === "string") return refusal("model", model, models);
+  const tool = asked.tools?.find((name) => !isAmong(tools, toolNameOf(name)));
+  if (tool !== undefined) return refusal("tool", toolNameOf(tool), tools);
+  if (permissionMode && !isAmong(permissionModes, permissionMode))
+    return refusal("permission mode", permissionMode, permissionModes);
+  return undefined;
+}
+
+/** What options of Claude Code ask for. */
+export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
+  const { model, fallback_model, allowed_tools = [], permission_mode } = options;
+  const agents = Object.values(options.agents ?? {});
+  return {
+    models: [model, fallback_model, ...agents.map((agent) => (agent.model === "inherit" ? null : agent.model))],
+    tools: [...allowed_tools, ...agents.flatMap(({ tools }) => tools ?? [])],
+    permissionMode: permission_mode,
+  };
+}
+
+/** What a session may do and this key may not: a key does not go on with what it could not have begun. */
+export function moreThan(session: KeyPolicy, key: KeyPolicy): string | undefined {
+  const lists = [
+    ["tools", session.tools, key.tools],
+    ["models", session.models, key.models],
+    ["permission modes", session.permissionModes, key.permissionModes],
+    ["folders", session.folders, key.folders],
+  ] as const;
+  const wider = lists.find(([, has, may]) => may && !(has ?? ["*"]).every((name) => isAmong(may, name)))?.[0];
+  if (wider !== undefined) return wider;
+  const { hosts } = key;
+  if (hosts && !(session.hosts ?? ["*"]).every((host) => isHostAmong(hosts, host))) return "hosts";
+  return key.sandbox && isWeaker(session.sandbox ?? "off", key.sandbox) ? "a weaker sandbox" : undefined;
+}
+
+const STRICTNESS: readonly SandboxMode[] = ["off", "preferred", "required"];
+
+function isWeaker(one: SandboxMode, other: SandboxMode): boolean {
+  return STRICTNESS.indexOf(one) < STRICTNESS.indexOf(other);
+}
+
+/** `Bash(git *)` is a pattern of Bash. */
+function toolNameOf(tool: string): string {
+  return tool.split("(")[0] ?? tool;
+}
+
+function refusal(what: string, name: string, list: readonly string[] | undefined): string {
+  const may = list?.length ? `It may use: ${list.join(", ")}.` : "It may use none.";
+  return `The policy of this server does not let this key use the ${what} "${name.slice(0, 100)}". ${may}`;
+}

@@ -1,0 +1,27 @@
+import type { SandboxMode } from "./policy.ts";
+
+/** Who can reach a server. */
+export interface ServerSituation {
+  /** Whether only programs of its own machine reach it. */
+  readonly isLoopback: boolean;
+  /** Keys that are valid. */
+  readonly keys: readonly { readonly name: string; readonly tenant: string; readonly scopes: readonly string[] }[];
+}
+
+export interface ChosenSandboxMode {
+  readonly mode: SandboxMode;
+  /** Why, as the end of a sentence. */
+  readonly because: string;
+}
+
+/** The mode of a server whose operator chose none: one person on their own machine may go without, everybody else may not. */
+export function chosenSandboxMode(chosen: SandboxMode | undefined, situation: ServerSituation): ChosenSandboxMode {
+  if (chosen !== undefined) return { mode: chosen, because: "the operator chose it" };
+  const { isLoopback, keys } = situation;
+  if (!isLoopback) return { mode: "required", because: "other machines can reach this server" };
+  const lesser = keys.find(({ scopes }) => !scopes.includes("admin"));
+  if (lesser) return { mode: "required", because: `the key "${lesser.name}" does not have the scope admin` };
+  const tenants = new Set(keys.map(({ tenant }) => tenant));
+  if (tenants.size > 1) return { mode: "required", because: `there are ${tenants.size} tenants` };
+  return { mode: "preferred", because: "only admins on this machine can reach this server" };
+}

@@ -1,0 +1,133 @@
+import type { MessageRow, Session } from "@skein/protocol";
+import type { SessionFilter, Store, TextPlace } from "../ports/store.ts";
+
+/** How many messages of one session a store gives: enough for one in which a person or the model said it. */
+export const MOST_PLACES = 5;
+/** How much of the stored JSON a store gives: before the text, and in all. */
+export const BEFORE_TEXT = 200;
+export const AROUND_TEXT = 1200;
+
+/** How many sessions are looked at in one question to the store, and in one call. What is left is asked for with the cursor. */
+const AT_ONCE = 50;
+const MOST_LOOKED = 2000;
+const DEFAULT_LIMIT = 100;
+const EXCERPT = 160;
+
+export interface TextQuery extends SessionFilter {
+  readonly text: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** A session, and the last place in it where the text stands. */
+interface TextMatch {
+  readonly session: Session;
+  readonly role: MessageRow["role"];
+  readonly sequence: number;
+  readonly created_at: string;
+  /** The text with some of what stands around it. */
+  readonly excerpt: string;
+}
+
+export interface TextMatches {
+  readonly items: readonly TextMatch[];
+  /** Where to go on, if not every session was looked at. */
+  readonly cursor: string | null;
+  /** The last run of the last session that was looked at; null if there was none. */
+  readonly searchedUntil: string | null;
+}
+
+/**
+ * Sessions in which something was said or done that has a text, the one that ran last first. There is no index: a call looks at
+ * so many sessions and no more, so that it is answered soon in any store, and whoever wants the rest asks on.
+ */
+export async function searchSessions(
+  store: Pick<Store, "list" | "search">,
+  { text, limit = DEFAULT_LIMIT, cursor: begin, ...filter }: TextQuery,
+): Promise<TextMatches> {
+  const size = Math.min(AT_ONCE, limit);
+  const items: TextMatch[] = [];
+  let cursor: string | null | undefined = begin;
+  let searchedUntil: string | null = null;
+  for (let looked = 0; looked < MOST_LOOKED && items.length + size <= limit && cursor !== null; looked += size) {
+    const page: Awaited<ReturnType<Store["list"]>> = await store.list({
+      ...filter,
+      order: "used",
+      limit: size,
+      ...(cursor !== undefined && { cursor }),
+    });
+    const ids = page.items.map(({ id }) => id);
+    const places = Map.groupBy(await store.search(filter.tenant, ids, text), ({ sessionId }) => sessionId);
+    for (const session of page.items) {
+      const match = firstSaid(places.get(session.id) ?? [], text);
+      if (match) items.push({ session, ...match });
+    }
+    const last = page.items.at(-1);
+    if (last) searchedUntil = last.last_run_at ?? last.created_at;
+    ({ cursor } = page);
+  }
+  return { items, cursor: cursor ?? null, searchedUntil };
+}
+
+/** A text as it stands in JSON, in small letters. */
+export function jsonText(text: string): string {
+  return JSON.stringify(text).slice(1, -1).toLowerCase();
+}
+
+/** The piece of JSON around a text, for stores that hold messages in memory; undefined without the text. */
+export function jsonAround(json: string, text: string): string | undefined {
+  const at = json.toLowerCase().indexOf(jsonText(text));
+  return at === -1 ? undefined : json.slice(Math.max(0, at - BEFORE_TEXT)).slice(0, AROUND_TEXT);
+}
+
+function firstSaid(places: readonly TextPlace[], text: string): Omit<TextMatch, "session"> | undefined {
+  for (const { role, sequence, created_at, json } of places) {
+    const excerpt = excerptOf(json, text);
+    if (excerpt !== undefined) return { role, sequence, created_at, excerpt };
+  }
+  return undefined;
+}
+
+/** The text with what stands around it, in a value of a piece of JSON; undefined if it only stands in names of fields. */
+export function excerptOf(json: string, text: string): string | undefined {
+  const lower = json.toLowerCase();
+  const wanted = jsonText(text);
+  for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + 1)) {
+    const [begin, end] = [quoteBefore(json, at), quoteAfter(json, at + wanted.length)];
+    if (json.slice(end, end + 2) === '":') continue;
+    const from = Math.max(begin, at - 24);
+    return plainText(json.slice(from, Math.min(end, from + EXCERPT + wanted.length)));
+  }
+  return undefined;
+}
+
+/** Where the JSON text that has this place begins, or the piece itself. */
+function quoteBefore(json: string, at: number): number {
+  for (let place = at - 1; place >= 0; place--) if (isQuote(json, place)) return place + 1;
+  return 0;
+}
+
+function quoteAfter(json: string, at: number): number {
+  for (let place = at; place < json.length; place++) if (isQuote(json, place)) return place;
+  return json.length;
+}
+
+/** Whether a quotation mark ends or begins a text: one that belongs to it has an odd number of backslashes before it. */
+function isQuote(json: string, at: number): boolean {
+  if (json[at] !== '"') return false;
+  let slashes = 0;
+  while (json[at - 1 - slashes] === "\\") slashes += 1;
+  return slashes % 2 === 0;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "", b: "", f: "" };
+
+/** What a piece of a JSON text says. Escapes that were cut at its ends are left out. */
+function plainText(piece: string): string {
+  return piece
+    .replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^u]))/g, (_, code: string | undefined, letter: string | undefined) =>
+      code === undefined ? (ESCAPES[letter ?? ""] ?? letter ?? "") : String.fromCharCode(Number.parseInt(code, 16)),
+    )
+    .replace(/\\u?[0-9a-fA-F]{0,3}$/, "")
+    .toWellFormed();
+}

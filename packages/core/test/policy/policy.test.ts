@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { explainPolicy, mayRunClaude } from "../../src/policy/explain-policy.ts";
+import { type KeyPolicy, Policy, isAmong, isHostAmong, policyOf } from "../../src/policy/policy.ts";
+import { policyProblem } from "../../src/policy/policy-problem.ts";
+import { askedByOptions, moreThan, useRefusal } from "../../src/policy/refusals.ts";
+import { chosenSandboxMode } from "../../src/policy/sandbox-mode.ts";
+
+const ci = { name: "ci", tenant: "acme" };
+
+describe("the rules of a key", () => {
+  const policy = Policy.parse({
+    tools: ["Read"],
+    spendPerDayUsd: 10,
+    keys: { ci: { tools: ["Read", "Bash"] }, "acme/ci": { concurrentRuns: 2 } },
+  });
+
+  test("a rule of a key stands in place of the general rule, and the others stay", () => {
+    expect(policyOf(policy, ci)).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10, concurrentRuns: 2 });
+    expect(policyOf(policy, { name: "ci", tenant: "other" })).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10 });
+    expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
+  });
+
+  test.each([
+    [undefined, "Bash", true],
+    [["Bash"], "Bash", true],
+    [["Bash"], "BashOutput", false],
+    [["mcp__github__*"], "mcp__github__search", true],
+    [["mcp__github__*"], "mcp__git__search", false],
+    [["*"], "anything", true],
+    [[], "Bash", false],
+  ])("%j has %s: %s", (patterns, name, expected) => {
+    expect(isAmong(patterns, name)).toBe(expected);
+  });
+
+  test.each([
+    [["example.com"], "EXAMPLE.com.", true],
+    [["example.com"], "www.example.com", false],
+    [["*.example.com"], "www.example.com", true],
+    [["*.example.com"], "example.com", false],
+    [["*.example.com"], "evilexample.com", false],
+    [["*.example.com"], "*.a.example.com", true],
+    [["www.example.com"], "*.example.com", false],
+  ])("the hosts %j have %s: %s", (hosts, host, expected) => {
+    expect(isHostAmong(hosts, host)).toBe(expected);
+  });
+});
+
+describe("what a key asks for", () => {
+  test.each<[what: string, policy: KeyPolicy, asked: Parameters<typeof useRefusal>[1], sentence: RegExp | undefined]>([
+    ["everything without rules", {}, { runtime: "claude-code", tools: ["Bash"], models: ["opus"] }, undefined],
+    ["a runtime", { runtimes: ["loop"] }, { runtime: "claude-code" }, /runtime "claude-code". It may use: loop\./],
+    ["a tool", { tools: ["Read"] }, { tools: ["Read", "Bash(git *)"] }, /tool "Bash". It may use: Read\./],
+    ["no tool at all", { tools: [] }, { tools: ["Read"] }, /It may use none\./],
+    ["a model", { models: ["claude-haiku-*"] }, { models: [null, "claude-opus-5"] }, /model "claude-opus-5"/],
+    ["a mode", { permissionModes: ["default"] }, { permissionMode: "acceptEdits" }, /permission mode "acceptEdits"/],
+  ])("%s", (_, policy, asked, sentence) => {
+    const refusal = useRefusal(policy, asked);
+    if (sentence) expect(refusal).toMatch(sentence);
+    else expect(refusal).toBeUndefined();
+  });
+
+  test("options of Claude Code ask for the models and tools of their subagents too", () => {
+    const agents = { helper: { description: "d", prompt: "p", tools: ["Bash"], model: "opus" } };
+    const asked = askedByOptions({ allowed_tools: ["Read"], fallback_model: "haiku", agents });
+    expect(useRefusal({ tools: ["Read"] }, asked)).toContain('"Bash"');
+    expect(useRefusal({ models: ["haiku"] }, asked)).toContain('"opus"');
+    expect(useRefusal({ models: ["haiku", "opus"], tools: ["Read", "Bash"] }, asked)).toBeUndefined();
+  });
+
+  test.each<[session: KeyPolicy, key: KeyPolicy, more: string | undefined]>([
+    [{}, {}, undefined],
+    [{}, { tools: ["Read"] }, "tools"],
+    [{ tools: ["Read"] }, {}, undefined],
+    [{ tools: ["mcp__a__*"] }, { tools: ["mcp__*"] }, undefined],
+    [{ tools: ["mcp__*"] }, { tools: ["mcp__a__*"] }, "tools"],
+    [{ hosts: ["a.example.com"] }, { hosts: ["*.example.com"] }, undefined],
+    [{}, { hosts: ["a.example.com"] }, "hosts"],
+    [{ sandbox: "preferred" }, { sandbox: "required" }, "a weaker sandbox"],
+    [{ sandbox: "required" }, { sandbox: "preferred" }, undefined],
+  ])("a session with %j has more than a key with %j: %s", (session, key, more) => {
+    expect(moreThan(session, key)).toBe(more);
+  });
+});
+
+describe("the sandbox of a server whose operator chose none", () => {
+  const admin = { name: "first", tenant: "default", scopes: ["admin"] };
+  test.each([
+    ["one admin on loopback", { isLoopback: true, keys: [admin] }, "preferred"],
+    ["an address that others reach", { isLoopback: false, keys: [admin] }, "required"],
+    ["a key that is not an admin's", { isLoopback: true, keys: [admin, { ...admin, scopes: ["run"] }] }, "required"],
+    ["a second tenant", { isLoopback: true, keys: [admin, { ...admin, tenant: "acme" }] }, "required"],
+  ])("%s", (_, situation, mode) => {
+    expect(chosenSandboxMode(undefined, situation).mode).toBe(mode);
+  });
+
+  test("what the operator chose counts, whoever reaches the server", () => {
+    expect(chosenSandboxMode("off", { isLoopback: false, keys: [] }).mode).toBe("off");
+  });
+});
+
+describe("a policy that cannot be meant", () => {
+  const known = {
+    tools: ["Bash", "Read", "lookup", "mcp__github__"],
+    folders: ["docs"],
+    roots: ["/srv/work"],
+    hosts: ["*.example.com"],
+    bypassPermissions: false,
+  };
+  test.each<[policy: unknown, sentence: string | undefined]>([
+    [
+      { tools: ["Bash", "lookup", "mcp__github__search", "mcp__*", "Re*"], folders: ["docs", "/srv/work/a"] },
+      undefined,
+    ],
+    [{ hosts: ["api.example.com"], keys: { ci: { hosts: [] } } }, undefined],
+    [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server.'],
+    [{ keys: { ci: { tools: ["mcp__gitlab__*"] } } }, 'policy.keys.ci.tools: There is no tool "mcp__gitlab__*"'],
+    [{ folders: ["/srv/workshop"] }, 'policy.folders: "/srv/workshop" is neither'],
+    [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not opened by claude.hosts.'],
+    [{ models: [] }, "policy.models: The list is empty"],
+    [{ sandbox: "off", keys: { ci: { hosts: ["a.example.com"] } } }, "policy.keys.ci.hosts: Hosts are opened through"],
+    [{ runtimes: ["loop"], keys: { ci: { folders: ["docs"] } } }, "policy.keys.ci.folders: Folders are Claude Code's"],
+    [{ permissionModes: ["bypassPermissions"] }, "policy.permissionModes: bypassPermissions is closed."],
+  ])("%j", (policy, sentence) => {
+    const problem = policyProblem(Policy.parse(policy), known);
+    if (sentence === undefined) expect(problem).toBeUndefined();
+    else expect(problem).toContain(sentence);
+  });
+});
+
+describe("a policy in plain words", () => {
+  const key = { ...ci, scopes: ["run"], isOpened: false, sandboxProblem: undefined, policy: {} };
+  const required = { mode: "required", because: "there are 2 tenants" } as const;
+  const missing = "The sandbox needs bubblewrap.";
+
+  test("it says what a key can do, rule by rule", () => {
+    const policy = { tools: ["Read"], hosts: [], spendPerDayUsd: 5, concurrentRuns: 2 };
+    const text = explainPolicy({ ...key, sandbox: required, policy }).join("\n");
+    expect(text).toContain('The key "ci" belongs to the tenant "acme" and has the scope run.');
+    expect(text).toContain("It runs Claude Code.");
+    expect(text).toContain("Sandbox: required, because there are 2 tenants. Programs of its sessions see only their");
+    expect(text).toContain("Tools: Read.");
+    expect(text).toContain("Hosts that programs in the sandbox may call: none.");
+    expect(text).toContain("at most $5.00 a day");
+    expect(text).toContain("at most 2.");
+  });
+
+  test("a key that only reads runs nothing", () => {
+    expect(explainPolicy({ ...key, sandbox: required, scopes: ["read"] })[1]).toContain("It runs nothing");
+  });
+
+  test.each([
+    ["a run key behind walls", { sandbox: required }, true],
+    ["a run key without walls", { sandbox: { mode: "preferred", because: "" } }, false],
+    ["an admin without walls", { sandbox: { mode: "off", because: "" }, scopes: ["admin"] }, true],
+    [
+      "an admin where walls are required and missing",
+      { sandbox: required, scopes: ["admin"], sandboxProblem: missing },
+      false,
+    ],
+    ["a key that the operator named", { sandbox: { mode: "off", because: "" }, isOpened: true }, true],
+  ] as const)("%s may run Claude Code: %s", (_, changed, may) => {
+    const whole = { ...key, ...changed };
+    expect(mayRunClaude(whole)).toBe(may);
+    expect(explainPolicy(whole)[1]).toMatch(may ? /^It runs Claude Code/ : /^It does not run Claude Code/);
+  });
+});

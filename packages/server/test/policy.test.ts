@@ -1,0 +1,151 @@
+/** The operator's policy, on a real server: who may run what, with which sentence. A stub stands for Claude Code. */
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createKeys } from "@skein/server";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createStub } from "../../adapters/test/claude-code/stub.ts";
+import { openStore } from "../../skein/src/open-store.ts";
+import { codeOf } from "../../skein/src/serve/config-file.ts";
+import { type ClaudeServer, claudeServer } from "./dialects/claude/server.ts";
+import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
+import { type Caller, caller, testServer } from "./world.ts";
+
+let home: string;
+let server: ClaudeServer;
+let executable: string;
+const callers: Record<string, Caller> = {};
+beforeAll(async () => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "skein-policy-")));
+  const storeUrl = `sqlite:${home}/skein.db`;
+  ({ executable } = await createStub(home, "exit 3"));
+  server = await claudeServer({
+    storeUrl,
+    claude: { executable, keys: ["narrow", "wide", "looper"], folders: { docs: { path: home, access: "read" } } },
+    policy: {
+      sandbox: "off",
+      keys: {
+        narrow: {
+          tools: ["Read", "mcp__*"],
+          models: ["claude-haiku-*"],
+          permissionModes: ["default", "plan"],
+          folders: [],
+        },
+        looper: { runtimes: ["loop"], models: ["claude-sonnet-*"] },
+        mixed: { tools: ["Read"] },
+      },
+    },
+  });
+  const store = await openStore(storeUrl);
+  for (const name of ["narrow", "wide", "looper"])
+    callers[name] = caller(
+      server.url,
+      await createKeys({ records: store.records }).make({ name, scopes: ["run"], tenant: "default" }),
+    );
+  await store.close();
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+});
+
+const as = (name: string): Caller => callers[name] as Caller;
+const prompt = "Hi.";
+const model = "claude-haiku-4-5";
+
+test.each([
+  ["a tool", { allowed_tools: ["Bash(git *)"] }, 'use the tool "Bash". It may use: Read, mcp__*.'],
+  ["a model", { model: "opus" }, 'use the model "opus". It may use: claude-haiku-*.'],
+  ["a permission mode", { permission_mode: "acceptEdits" }, 'the permission mode "acceptEdits"'],
+  ["a folder", { cwd: "docs" }, "cwd: Expected an absolute path."],
+  ["a folder by its path", { cwd: "/" }, "cwd: The operator of this server has not opened this folder."],
+  [
+    "a tool of a subagent",
+    { agents: { helper: { description: "d", prompt: "p", tools: ["Write"] } } },
+    'use the tool "Write"',
+  ],
+])("a query that asks for %s beyond the rules of its key is refused with a sentence", async (_, asked, sentence) => {
+  const { status, body } = await as("narrow")("POST", "/api/v1/query/single", { prompt, model, ...asked });
+  expect(status === 403 || status === 422).toBe(true);
+  expect(body.error.message).toContain(sentence);
+  // The same is open to a key without such a rule.
+  const other = await as("wide")("POST", "/api/v1/query/single", { prompt, model, ...asked });
+  if (!("cwd" in asked)) expect(other.status).toBe(200);
+});
+
+test("a key does not go on with a session that has more than its own rules, by any route", async () => {
+  const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt });
+  const id = String(body["session_id"]);
+  const asked: readonly [path: string, body: object][] = [
+    [`/api/v1/sessions/${id}/resume`, { prompt }],
+    [`/api/v1/sessions/${id}/fork`, { prompt }],
+    [`/api/v1/sessions/${id}/control`, { type: "permission_mode_change", permission_mode: "plan" }],
+    [`/v1/sessions/${id}/messages`, { role: "user", content: { text: prompt } }],
+    [`/v1/sessions/${id}/awaits/toolu_x`, { content: "yes" }],
+  ];
+  for (const [path, given] of asked) {
+    const { status, body: answer } = await as("narrow")("POST", path, given);
+    expect([path, status]).toEqual([path, 403]);
+    expect(answer.error.message).toContain('begun with the key "wide", which may use tools that this key may not');
+  }
+});
+
+test("a key whose rules have only the loop runs its agents, within its models, and no Claude Code", async () => {
+  const refused = await as("looper")("POST", "/api/v1/query/single", { prompt });
+  expect([refused.status, refused.body.error.message]).toEqual([
+    403,
+    'The policy of this server does not let this key use the runtime "claude-code". It may use: loop.',
+  ]);
+  const made = async (config: object) => (await server.call("POST", "/v1/agents", { name: "A", ...config })).body.id;
+  const good = await made({ model: "claude-sonnet-5-5" });
+  expect((await as("looper")("POST", "/v1/sessions", { agent_id: good })).status).toBe(201);
+  const bad = await as("looper")("POST", "/v1/sessions", { agent_id: await made({ model: "claude-opus-5-5" }) });
+  expect([bad.status, bad.body.error.message]).toEqual([403, expect.stringContaining('the model "claude-opus-5-5"')]);
+  const coder = await as("looper")("POST", "/v1/sessions", { agent_id: await made({ runtime: "claude-code" }) });
+  expect(coder.status).toBe(403);
+});
+
+test("a folder that is opened for reading takes a sandbox", async () => {
+  const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt, cwd: "docs" });
+  expect(JSON.stringify(body)).toContain("opened this folder for reading only, which takes a sandbox");
+});
+
+test.each([
+  [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server.'],
+  [{ sandbox: "off" as const, hosts: ["a.test"] }, 'policy.hosts: "a.test" is not opened by claude.hosts.'],
+  [{ keys: { ci: { folders: ["docs"] } } }, 'policy.keys.ci.folders: "docs" is neither a name in claude.folders'],
+])("a server does not start with the policy %j", async (policy, sentence) => {
+  await expect(testServer({ config: { policy } })).rejects.toThrow(sentence);
+});
+
+test("a rule that does not exist, or has another type, is a sentence with its place", () => {
+  expect(() => codeOf({ policy: { tool: [] } as object })).toThrow(/policy: .*tool/);
+  expect(() => codeOf({ policy: { keys: { ci: { concurrentRuns: 0 } } } })).toThrow(
+    /policy\.keys\.ci\.concurrentRuns: /,
+  );
+});
+
+describe("how the walls stand", () => {
+  const detail = async ({ call }: { call: Caller }): Promise<string> => {
+    const { body } = await call("GET", "/health");
+    const parts = body["dependencies"] as { name: string; detail: string }[];
+    return parts.find(({ name }) => name === "sandbox")?.detail ?? "";
+  };
+
+  test("/health says it with a key", async () => {
+    expect(await detail(server)).toContain("Off (off, because the operator chose it): what a model makes run");
+  });
+
+  test.skipIf(!hasBubblewrap)(
+    "the sandbox is preferred for one admin on loopback, and required as soon as there is another key",
+    async () => {
+      const storeUrl = `sqlite:${home}/alone.db`;
+      const alone = await testServer({ store: storeUrl });
+      expect(await detail(alone)).toContain("(preferred, because only admins on this machine can reach this server)");
+      const store = await openStore(storeUrl);
+      await createKeys({ records: store.records }).make({ name: "second", scopes: ["run"], tenant: "default" });
+      await store.close();
+      await expect.poll(() => detail(alone), { timeout: 10_000 }).toContain('required, because the key "second"');
+    },
+  );
+});

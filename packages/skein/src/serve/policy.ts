@@ -1,0 +1,137 @@
+import { CLAUDE_TOOLS, type ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
+import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
+import {
+  type ChosenSandboxMode,
+  type KeyPolicy,
+  type Policy,
+  type SandboxMode,
+  chosenSandboxMode,
+  explainPolicy,
+  policyOf,
+  policyProblem,
+} from "@skein/core";
+import { KnownError } from "@skein/protocol";
+import type { KeyInfo, Keys, WallsState } from "@skein/server";
+import type { ServedCode } from "./config-file.ts";
+import { LOOPBACK, openedByBoth } from "./settings.ts";
+import type { StartOptions } from "./start-options.ts";
+
+/** A key as far as rules depend on it. */
+export interface PolicyKey {
+  readonly name: string;
+  readonly tenant: string;
+}
+
+/** The operator's rules, and how they stand now: who can reach a server changes while it runs. */
+export interface ServerPolicy {
+  of(key: PolicyKey): KeyPolicy;
+  /** Whether programs of this key's sessions run in a sandbox; of the server's own without a key. */
+  sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
+}
+
+/** The rules of a server: what its code says, with what the environment adds. Refuses what cannot be meant. */
+export function openPolicy(
+  { sandbox, host, claudeOpened }: Pick<StartOptions, "sandbox" | "host" | "claudeOpened">,
+  { policy, claude: own, tools }: ServedCode,
+  keys: PolicyDeps["keys"],
+): { readonly rules: ServerPolicy; readonly claude: ClaudeSettings } {
+  const claude = claudeOpened ? openedByBoth(claudeOpened, own) : own;
+  checkPolicy(policy, { claude, tools: tools.keys() });
+  const isLoopback = LOOPBACK.includes(host);
+  return { claude, rules: createServerPolicy({ policy, sandbox, isLoopback, keys }) };
+}
+
+/** What a key can do, in sentences. */
+export async function explainKey(
+  { name, tenant, scopes }: KeyInfo,
+  { rules, claude }: ReturnType<typeof openPolicy>,
+): Promise<readonly string[]> {
+  const found = await openSandbox();
+  return explainPolicy({
+    name,
+    tenant,
+    scopes,
+    policy: rules.of({ name, tenant }),
+    sandbox: await rules.sandbox({ name, tenant }),
+    sandboxProblem: "problem" in found ? found.problem : undefined,
+    isOpened: claude.keys.includes(name),
+  });
+}
+
+interface PolicyDeps {
+  readonly policy: Policy;
+  /** What the environment says (SKEIN_SANDBOX). */
+  readonly sandbox?: SandboxMode | undefined;
+  readonly isLoopback: boolean;
+  readonly keys: Pick<Keys, "list">;
+  readonly now?: () => number;
+}
+
+/** For how long the list of keys is taken as it is. */
+const REMEMBER_MS = 2000;
+
+function createServerPolicy(deps: PolicyDeps): ServerPolicy {
+  const { isLoopback, keys, now = Date.now } = deps;
+  const policy = { ...deps.policy, ...stricter(deps.sandbox, deps.policy.sandbox) };
+  let known: { readonly at: number; readonly keys: ReturnType<Keys["list"]> } | undefined;
+
+  async function validKeys(key: PolicyKey | undefined): Promise<Awaited<ReturnType<Keys["list"]>>> {
+    const isThere = (each: PolicyKey): boolean => each.name === key?.name && each.tenant === key.tenant;
+    const remembered = known && now() - known.at < REMEMBER_MS ? await known.keys : undefined;
+    if (remembered && (!key || remembered.some(isThere))) return remembered;
+    known = { at: now(), keys: keys.list() };
+    return known.keys;
+  }
+
+  return {
+    of: (key) => policyOf(policy, key),
+    async sandbox(key) {
+      const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
+      const valid = (await validKeys(key)).filter(({ revoked_at }) => revoked_at === null);
+      return chosenSandboxMode(chosen, { isLoopback, keys: valid });
+    },
+  };
+}
+
+/** How the walls of a server stand now. */
+export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
+  const { mode, because } = await sandbox();
+  const why = `(${mode}, because ${because})`;
+  if (mode === "off")
+    return { isKept: true, says: `Off ${why}: what a model makes run has the rights of the server's user.` };
+  const found = await openSandbox();
+  if ("sandbox" in found) return { isKept: true, says: `${found.sandbox.walls.summary} ${why}` };
+  return mode === "required"
+    ? {
+        isKept: false,
+        says: `Required, because ${because}, and missing: Claude Code and Bash are off. ${found.problem}`,
+      }
+    : {
+        isKept: true,
+        says: `Missing ${why}: what a model makes run has the rights of the server's user. ${found.problem}`,
+      };
+}
+
+const STRICTNESS: readonly SandboxMode[] = ["off", "preferred", "required"];
+
+/** Of two words about the sandbox the stricter one counts. */
+function stricter(one: SandboxMode | undefined, other: SandboxMode | undefined): { readonly sandbox?: SandboxMode } {
+  const sandbox = STRICTNESS[Math.max(...[one, other].map((mode) => (mode ? STRICTNESS.indexOf(mode) : -1)))];
+  return sandbox === undefined ? {} : { sandbox };
+}
+
+/** Refuses a policy that contradicts itself, or names what this server does not have. */
+function checkPolicy(
+  policy: Policy,
+  { claude, tools }: { readonly claude: ClaudeSettings; readonly tools: Iterable<string> },
+): void {
+  const problem = policyProblem(policy, {
+    // A request may name an MCP server of its own, so nobody knows their names before.
+    tools: [...CLAUDE_TOOLS, ...tools, "mcp__"],
+    folders: Object.keys(claude.folders),
+    roots: claude.roots,
+    hosts: claude.hosts,
+    bypassPermissions: claude.bypassPermissions,
+  });
+  if (problem !== undefined) throw new KnownError("invalid", problem);
+}
