@@ -20,7 +20,7 @@ export interface ModelDeps extends Omit<AnswerDeps, "count"> {
 }
 
 /** What was asked, and how to answer it. */
-export interface Asked {
+interface Asked {
   readonly call: OpenCall;
   readonly dialect: Dialect;
   readonly head: RequestHead;

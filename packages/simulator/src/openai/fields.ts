@@ -89,7 +89,7 @@ export function functionTool(tool: JsonObject, where: string): Tool {
 }
 
 /** A strict schema names every property as required and allows no other. */
-export function checkStrict(schema: JsonObject, owner: string, param: string): void {
+function checkStrict(schema: JsonObject, owner: string, param: string): void {
   const wrong = (what: string): ApiError => {
     const message = `Invalid schema for ${owner}: In context=(), ${what}`;
     return refused(message, param, owner.startsWith("function") ? "invalid_function_parameters" : undefined);

@@ -17,7 +17,7 @@ import { LOOPBACK, openedByBoth } from "./settings.ts";
 import type { StartOptions } from "./start-options.ts";
 
 /** A key as far as rules depend on it. */
-export interface PolicyKey {
+interface PolicyKey {
   readonly name: string;
   readonly tenant: string;
 }

@@ -57,7 +57,7 @@ export function headOf({ message, asked, now }: Answer): JsonObject {
   };
 }
 
-export function itemsOf({ message, asked }: Answer): readonly JsonObject[] {
+function itemsOf({ message, asked }: Answer): readonly JsonObject[] {
   const sealed = Array.isArray(asked.include) && asked.include.includes("reasoning.encrypted_content");
   return message.content.flatMap((block, index) => itemOf(block, `${responseId(message).slice(5)}${index}`, sealed));
 }
