@@ -84,6 +84,8 @@ export interface ServerDeps {
   readonly claude?: ClaudeGate | undefined;
   /** The operator's rules for a key; without them a key may use everything that is here. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
+  /** What a key may do, in sentences. */
+  readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
   /** How the walls stand around programs that a model can steer. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Who reads and writes Claude Code's files; without one no session is adopted or sent back. */

@@ -24,6 +24,7 @@ import { createIdempotency } from "./http/idempotency.ts";
 import { readJson } from "./http/json-body.ts";
 import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
 import { type Principal, createKeys } from "./keys.ts";
+import { createKeyUses } from "./key-uses.ts";
 import { createLogins } from "./logins.ts";
 import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
@@ -107,6 +108,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     deps,
     limits,
     keys,
+    keyUses: createKeyUses({ records: deps.store.records, now }),
     logins,
     meter: createMeter(limits, now, deps.apiProcesses),
     streams,
@@ -258,16 +260,23 @@ function addErrors(
 
 /** Before routing and parsing: who calls, from where, and whether it may. */
 function addGuards(app: FastifyInstance, shared: ServerContext): void {
-  const { deps, keys, logins, meter, metrics, now } = shared;
+  const { deps, keys, keyUses, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
   app.decorateRequest("principal", undefined);
+  const refuse = (request: FastifyRequest): string => {
+    meter.wrongKey(request.ip);
+    return keys.problemWith(keyIn(request.headers, request.raw.rawHeaders) ?? "");
+  };
   const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
     request.principal = principal;
     if (deps.isWorker && !WORKER_ROUTES.has(request.routeOptions.config.route ?? ""))
       throw new ApiError("not_found", "This process is a worker and answers only /health, /ready and /metrics.");
-    if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sent);
+    if (!isConsole(request))
+      checkScope(request.routeOptions.config.route, principal, { sent, wrongKey: () => refuse(request) });
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
-    if (principal) meter.request(principal.keyId);
+    if (!principal) return;
+    meter.request(principal.keyId);
+    keyUses.used(principal.keyId);
   };
   // With `done` and without a promise where nothing has to be waited for: this runs for every request.
   app.addHook("onRequest", (request, reply, done) => {
