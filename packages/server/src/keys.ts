@@ -45,7 +45,7 @@ export interface KeyInfo extends StoredKey {
   readonly id: string;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
   readonly tenant: string;

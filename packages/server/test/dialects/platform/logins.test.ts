@@ -25,7 +25,13 @@ test("a login answers with a cookie that scripts cannot read, and the cookie sta
   expect([status, body]).toEqual([
     200,
     {
-      key: { id: expect.stringMatching(/^[0-9a-f]{12}$/), name: "first start", owner: null, expires_at: null, scopes: ["admin"] },
+      key: {
+        id: expect.stringMatching(/^[0-9a-f]{12}$/),
+        name: "first start",
+        owner: null,
+        expires_at: null,
+        scopes: ["admin"],
+      },
       tenant: "default",
       expires_at: expect.any(String),
       server: {
