@@ -25,9 +25,9 @@ const StoredKey = z.object({
 });
 type StoredKey = z.infer<typeof StoredKey>;
 
-/** Who calls. */
+/** The caller of a request. */
 export interface Principal {
-  /** The hash of the key, which is all that is kept of it. */
+  /** The hash of the key. The key itself is not stored. */
   readonly keyId: string;
   readonly name: string;
   readonly tenant: string;
@@ -76,13 +76,13 @@ export interface Keys {
   problemWith(key: string): string;
   /** The key with this id; nobody's if it was revoked. */
   byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether a key that was recognised before still is one. */
+  /** Whether a key that was recognised before is still valid. */
   isValid(keyId: string): Promise<boolean>;
 }
 
-/** Where keys are kept: a tenant that no request can belong to. */
+/** Where keys are stored: in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "api_key" } as const;
-/** How long a key is taken for granted: a revoked one is noticed that much later. */
+/** How long a recognised key is not looked up again. A revoked key keeps working for that long. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 
@@ -105,7 +105,7 @@ export function isGood({ revoked_at, expires_at }: Pick<KeyInfo, "revoked_at" | 
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly stored: StoredKey | undefined; readonly at: number }>();
 
-  /** The key that a connection sent last, with its hash: it sends the same one again, and need not be told apart from others. */
+  /** The last key of each connection with its hash: a connection usually sends the same key again, and need not be hashed again. */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
 
   function idOf(key: string, connection: object | undefined): string {

@@ -44,25 +44,25 @@ import { answerBadAddress, createUnreadableAnswer } from "./http/unreadable-requ
 
 /** The platform API over a store. */
 export interface Server {
-  /** Starts to listen; answers the address. */
+  /** Starts to listen. Returns the address. */
   listen(where: { readonly port: number; readonly host: string }): Promise<string>;
-  /** Answers `/metrics` without a key on a port of this machine alone. */
+  /** Serves `/metrics` without a key on a loopback port. Returns the address. */
   listenForMetrics(port: number): Promise<string>;
   /** Answers a request without a connection, for tests. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
-  /** Every route that the router has. */
+  /** Every registered route. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
-  /** Connections that are open as streams. */
+  /** How many streams are open. */
   openStreams(): number;
-  /** Tells the streams, and refuses requests from now on: `/ready` and everything else is answered with 503. */
+  /** Ends the streams with a closing frame, and answers every further request with 503. */
   stop(): void;
-  /** Stops, and ends the listener. The store stays open. */
+  /** Stops, and closes the listener. The store stays open. */
   close(): Promise<void>;
 }
 
 /** How long a request may still take when the server stops. */
 const ANSWER_MS = 1000;
-/** How often it is looked for what is no longer kept. */
+/** How often expired records are removed. */
 const SWEEP_MS = 3600 * 1000;
 
 const NO_SENDER: WebhookSender = {
@@ -117,9 +117,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
-    // What is being answered is answered; `close` cuts what takes longer.
+    // Requests in progress are answered; `close` cuts those that take longer.
     forceCloseConnections: "idle",
-    // Our own answer, in our own form, while the server stops.
+    // While the server stops, requests get our own 503 response.
     return503OnClosing: false,
     frameworkErrors: answerBadAddress,
     clientErrorHandler: createUnreadableAnswer(ids),
@@ -134,7 +134,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
-  // In a room of their own: what sockets need would otherwise run for every request.
+  // In a scope of their own: the hooks of the WebSocket plugin would otherwise run for every request.
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(limits) });
     registerSocket(sockets, shared);

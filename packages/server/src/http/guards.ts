@@ -12,17 +12,17 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cache-control": "no-store",
-  // Data may do nothing at all; the pages bring a policy of their own.
+  // For JSON responses. Pages have their own policies.
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** What a lookup of a key leaves of the second in which an open route is answered. */
+/** How long an open route waits for the lookup of a key, so that it answers within a second. */
 const WAIT_FOR_STORE_MS = 500;
 
-/** What a process that only drives sessions answers. */
+/** The routes of a process that only drives sessions. */
 const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
-/** Before routing and parsing: who calls, from where, and whether it may. */
+/** Checks caller, origin and limits before a request is routed and parsed. */
 export function addGuards(app: FastifyInstance, shared: ServerContext): void {
   const { deps, keys, keyUses, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
@@ -42,7 +42,7 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
     meter.request(principal.keyId);
     keyUses.used(principal.keyId);
   };
-  // With `done` and without a promise where nothing has to be waited for: this runs for every request.
+  // With `done` instead of a promise where nothing is asynchronous: this runs for every request.
   app.addHook("onRequest", (request, reply, done) => {
     try {
       reply.headers(HEADERS).header("x-request-id", request.id);
@@ -59,7 +59,7 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
         : login === undefined
           ? undefined
           : logins.recognise(login);
-      // A promise is waited for instead of `done`.
+      // Fastify waits for the promise instead of `done`.
       if (principal instanceof Promise)
         return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
           .catch((error: unknown) => nobodyIfOpen(request, error))
@@ -71,7 +71,7 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
     return done();
   });
   app.addHook("onResponse", (request, reply, done) => {
-    // A refused upgrade is no connection of the HTTP server any more: nobody else would close it.
+    // After a rejected upgrade the HTTP server no longer knows the connection, so it must be closed here.
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
     if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
@@ -79,12 +79,12 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
   });
 }
 
-/** The files of the console are for everybody: what they show is asked for with a key. */
+/** Whether a request is for a file of the console. The files need no key, because all data is requested with one. */
 function isConsole(request: FastifyRequest): boolean {
   return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
 }
 
-/** A store that is away says nothing about keys: what is for everybody, such as how the server does, is still answered. */
+/** While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered without a caller. */
 function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
   if (!isOpen(routeOptions.config.route)) throw error;
 }
@@ -95,7 +95,7 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
     time: new Date(at).toISOString(),
     request_id: request.id,
     method: request.method,
-    // The pattern and not the address, which may carry what callers should not have put there.
+    // The pattern of the route, because the address may contain secrets.
     route: routeOf(request),
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,
