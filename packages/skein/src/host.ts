@@ -6,6 +6,7 @@ import {
   type EngineFactory,
   type FileStore,
   type Live,
+  type LoopDeps,
   type AgentMemory,
   type Model,
   type Parking,
@@ -51,6 +52,8 @@ export interface HostOptions {
   /** The memory of an agent that brings none of its own: by the name that its data has for it. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
   readonly tenant?: string;
+  /** Where programs of a session run that a model can steer. Without it tools decide for themselves. */
+  readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
   readonly leaseMs?: number;
   /** Who drives the sessions; the local engine unless told. */
@@ -165,6 +168,7 @@ export function createHost(options: HostOptions): Host {
     model,
     live,
     files,
+    workplaceOf: options.workplaceOf,
     subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
     codeOf(state) {
       const registered = agents.get(state.agent?.name ?? "");

@@ -13,6 +13,7 @@ import { loadPart } from "../optional-parts.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
+import { type Workplaces, createWorkplaces } from "./workplaces.ts";
 import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
@@ -32,6 +33,7 @@ export interface ServerParts {
   readonly adoption: Adoption;
   /** Undefined where Claude Code's sessions are closed, or their package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
+  readonly workplaces: Workplaces;
   /** Drives nothing more and answers no more SQL. */
   stop(): Promise<void>;
   /** Closes the rest, the store included, when nobody uses it any more. */
@@ -76,6 +78,8 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const adoption = await openAdoption(store);
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
+  const { rules } = options;
+  const workplaces = createWorkplaces({ dataDir, rules, limits: options.claudeSettings.limits, store, report });
   const host = createHost({
     store,
     bus,
@@ -83,6 +87,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     model: model.model,
     ...code,
     files,
+    workplaceOf: workplaces.of,
     memoryNamed: memories.named,
     ...(claude && { runtimes: claude.runtimes }),
     report,
@@ -107,11 +112,13 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     sql,
     adoption,
     history,
+    workplaces,
     async stop() {
       await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
       await engine.close();
     },
     async close() {
+      workplaces.close();
       await history?.close();
       await claude?.close();
       await memories.close();
