@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import type { World } from "./world.ts";
 
 const question = {
@@ -7,8 +7,8 @@ const question = {
 
 /** What waits for a person, answered on the first page. */
 export function describeInbox(shared: { readonly world: World }): void {
-  describe("the inbox", () => {
-    test("a question, an approval and a frontend tool are answered in place", async () => {
+  describe.concurrent("the inbox", () => {
+    test("a question, an approval and a frontend tool are answered in place", async ({ expect }) => {
       const { world } = shared;
       const ids = [
         await world.begin("Reports", "Ask me for a colour", [
@@ -40,7 +40,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("of two browsers that answer at once, one approves and the other is told so", async () => {
+    test("of two browsers that answer at once, one approves and the other is told so", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "Drop the old table", [
         { tools: [{ name: "Bash", input: { command: "drop table old" } }] },
