@@ -1,4 +1,4 @@
-import { emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
+import { type ModelCatalog, emptyState, fold, newRun, project, callOf, runStarted } from "@skein/core";
 import { type Event, KnownError, type Run, runLogs } from "@skein/protocol";
 import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
@@ -36,7 +36,10 @@ export const runHandlers = {
   },
   async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
-    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter(
+    const { models } = call.shared.deps;
+    if (!models) throw new KnownError("not_found", "This server does not know what models are sent.");
+    await models.refresh(call.principal.tenant);
+    const sent = sentRequests(await call.sessions.events(run.session_id), run, models).filter(
       (one) => one.step === step && (attempt === undefined || one.attempt === attempt),
     );
     const named = attempt === undefined ? `step ${step}` : `attempt ${attempt} of step ${step}`;
@@ -133,21 +136,23 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
 }
 
 /** What the model was sent is not stored: it follows from the log before each call, today as it did then. */
-function sentRequests(events: readonly Event[], run: Run) {
+function sentRequests(events: readonly Event[], run: Run, models: ModelCatalog) {
   const state = emptyState(run.session_id);
   const sent = [];
   for (const event of events) {
     fold(state, [event]);
     if (event.event_type !== "step.started" || event.data.run_id !== run.id) continue;
     const { step, attempt, purpose, max_tokens } = event.data;
-    const { body, betas } = requestOf(state, purpose, max_tokens);
+    const asked = callOf(state, purpose, max_tokens);
+    const { body, leftOut } = models.named(state.tenant, asked.model).prepare(asked);
     sent.push({
       run_id: run.id,
       step,
       attempt,
       purpose,
       sequence: event.sequence,
-      betas: [...betas],
+      betas: [...asked.betas],
+      left_out: leftOut.map((left) => ({ ...left })),
       // The state goes on changing: what is answered must not.
       body: structuredClone(body),
     });
