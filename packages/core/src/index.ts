@@ -53,8 +53,7 @@ export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
 export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
 
 // What adapters of models share.
-export { type AnswerStream, type ArrivingCall, createAnswerStream } from "./model/answer-stream.ts";
-export { carriedOver, carryOf, resultText } from "./model/carried-over.ts";
+export { carriedOver, carryOf } from "./model/carried-over.ts";
 export { parsedOrUndefined } from "./model/parsed-json.ts";
 export { createReply } from "./model/reply.ts";
 
@@ -132,6 +131,7 @@ export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, 
 export { type AgentCode, createLoop } from "./loop/drive.ts";
 export type { Validate } from "./loop/perform.ts";
 export { callOf } from "./loop/request.ts";
+export { createRequestParts } from "./loop/request-parts.ts";
 
 // Drafts while a step is generated.
 export { createBusLive } from "./live/bus-live.ts";

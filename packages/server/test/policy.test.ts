@@ -49,7 +49,11 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
-const as = (name: string): Caller => callers[name] as Caller;
+const as = (name: string): Caller => {
+  const found = callers[name];
+  if (!found) throw new Error(`There is no key "${name}" here.`);
+  return found;
+};
 const prompt = "Hi.";
 const model = "claude-haiku-4-5";
 

@@ -1,4 +1,4 @@
-import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
+import type { ContentBlock } from "@skein/protocol";
 import type { Carry, LeftOut, ModelAbilities, Turn } from "../ports/model.ts";
 
 /** Who reads a conversation that other models may have written. */
@@ -60,7 +60,7 @@ function shown(
     leave(block.type, `Only ${carry?.by ?? "Claude"} can read its own thinking.`);
     return [];
   }
-  if (carry) return shown(plain as ContentBlock, reader, leave);
+  if (carry) return shown(plain, reader, leave);
   if (isOfProvider(block)) {
     leave(block.type, "Only Claude can read the results of tools that its provider ran.");
     return [];
@@ -71,16 +71,9 @@ function shown(
     return [{ type: "text", text: `[The ${kind} that was here is left out: ${reader.name} cannot read ${kind}s.]` }];
   }
   const content = innerBlocks(block).flatMap((inner) => shown(inner, reader, leave));
-  return [{ ...plain, content } as ContentBlock];
+  return [{ ...plain, content }];
 }
 
 function innerBlocks({ type, content }: ContentBlock): readonly ContentBlock[] {
   return type === "tool_result" && Array.isArray(content) ? (content as ContentBlock[]) : [];
-}
-
-/** The plain text of a result, for providers whose results are text. */
-export function resultText({ content }: JsonObject): string {
-  const blocks =
-    typeof content === "string" ? blocksOf(content) : Array.isArray(content) ? (content as ContentBlock[]) : [];
-  return blocks.flatMap((block) => (block.type === "text" ? [String(block["text"])] : [])).join("\n");
 }

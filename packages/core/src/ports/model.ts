@@ -58,7 +58,7 @@ export interface ModelCall {
 }
 
 /** A shape that the final answer must have. */
-export interface OutputFormat {
+interface OutputFormat {
   readonly name: string;
   /** A JSON Schema whose root is an object. */
   readonly schema: JsonObject;

@@ -52,7 +52,7 @@ export function messagesBody(
 /** Thinking of its own is known by its mark, which is ours and not the provider's. */
 function withoutCarry({ role, content }: Turn): Turn {
   if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
-  return { role, content: content.map(({ carry: _, ...block }) => block as ContentBlock) };
+  return { role, content: content.map(({ carry: _, ...block }) => block) };
 }
 
 function systemOf({ system, caches }: ModelCall): unknown {
