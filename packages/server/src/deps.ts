@@ -84,6 +84,8 @@ export interface ServerDeps {
   readonly claude?: ClaudeGate | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
+  /** What a key may do, in sentences. */
+  readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
   /** The state of the sandbox around programs that a model can steer. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Reads and writes Claude Code's files. Without it, no session can be adopted or sent back. */
