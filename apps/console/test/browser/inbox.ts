@@ -56,6 +56,22 @@ export function describeInbox(shared: { readonly world: World }): void {
       await Promise.all(pages.map((page) => page.close()));
     });
 
+    test("a call is approved with another input, which runs and which the model is told", async ({ expect }) => {
+      const { world } = shared;
+      const id = await world.begin("Infra", "List everything", [
+        { tools: [{ name: "Bash", input: { command: "ls -R /" } }] },
+        { text: "I was told: $LAST" },
+      ]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator("article.ask").getByRole("button", { name: "Change the input…" }).click();
+      await page.getByLabel("command").fill("git log --oneline -20 src/jobs");
+      await page.getByRole("button", { name: "Approve the changed call" }).click();
+      await page.locator(".md", { hasText: "a person changed its input" }).waitFor();
+      const [effect] = (await world.client.listEffects({ params: { session_id: id } })).data;
+      expect(effect?.input).toEqual({ command: "git log --oneline -20 src/jobs" });
+      await page.close();
+    });
+
     test("an approval is denied with a reason by keys alone", async () => {
       const { world } = shared;
       const id = await world.begin("Infra", "Delete everything", [

@@ -41,17 +41,18 @@ export function describeLiveRun(shared: { readonly world: World }): void {
 
     test("a message steers the run that is under way", async ({ expect }) => {
       const { world } = shared;
-      const id = await world.create("Fixer", "To be steered");
-      const page = await world.open(`/sessions/${id}`);
-      await page.getByLabel(/^Write to/).waitFor();
       world.model.plays("And be brief", [{ text: "Brief." }]);
-      await world.say(id, "Look, then say", [
-        { text: words, chunk: 8, chunkDelayMs: 120, tools: [{ name: "Grep", input: { pattern: "schedule:" } }] },
+      // Its call waits for an approval, so the run is under way for as long as it takes.
+      const id = await world.begin("Infra", "Look, then say", [
+        { tools: [{ name: "Bash", input: { command: "git log --oneline -20 src/jobs" } }] },
         { text: "Said after the look." },
       ]);
+      const page = await world.open(`/sessions/${id}`);
       await page.getByRole("button", { name: "Steer" }).click();
       await page.getByLabel(/^Write to/).fill("And be brief");
       await page.getByLabel(/^Write to/).press("Enter");
+      await page.getByText("And be brief").first().waitFor();
+      await page.locator("article.ask").getByRole("button", { name: "Approve" }).click();
       await page.locator(".you .chip", { hasText: "steered" }).waitFor();
       await page.getByText("Brief.", { exact: true }).waitFor();
       expect(await page.locator(".you").count()).toBe(2);

@@ -54,7 +54,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     }, 120_000);
 
-    test("sessions are searched as it is typed, filters stand in the address, and keys open one", async ({ expect }) => {
+    test("sessions are searched as it is typed, filters stand in the address, and keys open one", async ({
+      expect,
+    }) => {
       const { world } = shared;
       await world.begin("Helper", "A needle in the list", [{ text: "This is said only in an answer." }]);
       const page = await world.open("/sessions");
@@ -89,22 +91,27 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test.skipIf(!existsSync("/usr/bin/bwrap"))("a question in SQL is asked, shown, and is a link", async ({ expect }) => {
-      const { world } = shared;
-      const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
-      await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 10_000 })
-        .toBe("completed");
-      const page = await world.open("/sql");
-      await page.getByRole("button", { name: "How do sessions end?" }).click();
-      await page.locator(".res tbody tr").first().waitFor({ timeout: 25_000 });
-      await expect.poll(() => page.url()).toContain("q=");
-      await page.getByRole("button", { name: "Chart" }).click();
-      await page.locator(".resfig rect").first().waitFor();
-      await page.getByRole("button", { name: /platform\.sessions/ }).click();
-      await page.getByRole("button", { name: /finished_at/ }).waitFor();
-      await page.close();
-    });
+    test.skipIf(!existsSync("/usr/bin/bwrap"))(
+      "a question in SQL is asked, shown, and is a link",
+      async ({ expect }) => {
+        const { world } = shared;
+        const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
+        await expect
+          .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, {
+            timeout: 10_000,
+          })
+          .toBe("completed");
+        const page = await world.open("/sql");
+        await page.getByRole("button", { name: "How do sessions end?" }).click();
+        await page.locator(".res tbody tr").first().waitFor({ timeout: 25_000 });
+        await expect.poll(() => page.url()).toContain("q=");
+        await page.getByRole("button", { name: "Chart" }).click();
+        await page.locator(".resfig rect").first().waitFor();
+        await page.getByRole("button", { name: /platform\.sessions/ }).click();
+        await page.getByRole("button", { name: /finished_at/ }).waitFor();
+        await page.close();
+      },
+    );
 
     test("the first page loads at most 250 kB of script, gzipped", async ({ expect }) => {
       const { world } = shared;
@@ -137,7 +144,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("on a phone the session has its prompt, its inspector as a sheet, and nothing scrolls sideways", async ({ expect }) => {
+    test("on a phone the session has its prompt, its inspector as a sheet, and nothing scrolls sideways", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "On the phone", [
         {
@@ -171,7 +180,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async ({ expect }) => {
+    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const context = await world.newContext();
       const page = await world.open("/settings", context);

@@ -80,12 +80,8 @@ export function describeSession(shared: { readonly world: World }): void {
         await world.begin("Helper", "Prompt number 0", [{ text: "An answer with some words in it." }]),
         10_000,
       );
-      const started = performance.now();
       const page = await world.open(`/sessions/${id}`);
       await page.locator(".md", { hasText: "The last answer of all." }).waitFor();
-      const ms = performance.now() - started;
-      // The bench measures it alone; beside other tests it only must not hang.
-      expect(ms).toBeLessThan(15_000);
       // The rest of the log comes behind its end, and moves nothing that is being read.
       const toTop = async (): Promise<number> => {
         await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));

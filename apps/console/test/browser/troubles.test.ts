@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath } from "../../dev/browser.ts";
 import { type World, createWorld, removeBuilt } from "./world.ts";
 
-const SKEIN = join(import.meta.dirname, "../../../../packages/cli/bin/skein.js");
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 
 /** What goes wrong around a page, one after the other on a server of its own: the page says what happened, and goes on. */
@@ -71,22 +70,28 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a key that is revoked leads to the login page, which says so", async () => {
-    const keys = (...args: string[]): string =>
-      execFileSync(process.execPath, [SKEIN, "keys", ...args, "--data", dirname(world.claudeFolder)], {
-        encoding: "utf8",
-      });
-    const key = keys("make", "visitor", "--scope", "read").trim();
+  test("a key is made, says what it may do, and once it is revoked its pages lead to the login", async () => {
     const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
+    const admin = await world.open("/settings");
+    await admin.getByLabel("Name of a new key").fill("visitor");
+    await admin.getByLabel("What it may do").selectOption("Read");
+    await admin.getByRole("button", { name: "Make" }).click();
+    const key = await admin.locator(".made-key code").innerText();
+    const row = admin.locator("li", { hasText: "visitor" });
+    await row.getByRole("button", { name: "What it may do" }).click();
+    await row.locator(".sentences li").first().waitFor();
     const page = await (await world.newContext()).newPage();
     await page.goto(`${world.url}/sessions/${id}#key=${key}`);
     await page.getByText("Six.", { exact: true }).waitFor();
-    keys("revoke", "visitor");
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await row.getByRole("button", { name: "Really revoke?" }).click();
+    await row.getByText("revoked").waitFor();
     await page.getByText("its key was revoked").waitFor({ timeout: 20_000 });
     await page.getByLabel("Key").fill(world.platform.key);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByText("Six.", { exact: true }).waitFor();
     await page.close();
+    await admin.close();
   });
 
   test("a store that cannot be written is said where something was to be written, and the words are kept", async () => {
