@@ -65,7 +65,7 @@ export async function acceptAnswer(
 ): Promise<z.output<typeof ApiAnswered>> {
   const { id } = await sessionIn(call, params);
   await checkRights(call, id);
-  const answer = { content: body.content, isError: body.is_error };
+  const answer = { content: body.content, isError: body.is_error, updatedInput: body.updated_input };
   const answered = await call.sessions.answer(id, params.tool_use_id, answer, call.idempotency);
   const { disposition, reason, sequence } = answered;
   if (disposition === "refused") throw new KnownError("not_awaiting", reason);

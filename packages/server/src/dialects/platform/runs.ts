@@ -1,5 +1,5 @@
-import { emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
-import { type Event, KnownError, type Run, runLogs } from "@skein/protocol";
+import { createRequestParts, emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
+import { type Event, KnownError, type Run, type SentRequest, runLogs } from "@skein/protocol";
 import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
@@ -36,9 +36,7 @@ export const runHandlers = {
   },
   async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
-    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter(
-      (one) => one.step === step && (attempt === undefined || one.attempt === attempt),
-    );
+    const sent = sentRequests(await call.sessions.events(run.session_id), { run, step, attempt });
     const named = attempt === undefined ? `step ${step}` : `attempt ${attempt} of step ${step}`;
     if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no ${named}.`);
     return { data: sent };
@@ -133,13 +131,20 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
 }
 
 /** The requests that the model was sent. They are not stored: each follows from the log before the call. */
-function sentRequests(events: readonly Event[], run: Run) {
+function sentRequests(
+  events: readonly Event[],
+  wanted: { run: Run; step: number; attempt: number | undefined },
+): SentRequest[] {
+  const { run } = wanted;
   const state = emptyState(run.session_id);
-  const sent = [];
+  const sent: SentRequest[] = [];
+  const parts = createRequestParts();
   for (const event of events) {
     fold(state, [event]);
+    parts.note(event);
     if (event.event_type !== "step.started" || event.data.run_id !== run.id) continue;
     const { step, attempt, purpose, max_tokens } = event.data;
+    if (step !== wanted.step || (wanted.attempt !== undefined && attempt !== wanted.attempt)) continue;
     const { body, betas } = requestOf(state, purpose, max_tokens);
     sent.push({
       run_id: run.id,
@@ -150,6 +155,7 @@ function sentRequests(events: readonly Event[], run: Run) {
       betas: [...betas],
       // The fold changes its state in place, so the answer needs a copy.
       body: structuredClone(body),
+      parts: [...parts.parts(state, body)],
     });
   }
   return sent;
