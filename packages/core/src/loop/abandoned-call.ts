@@ -93,7 +93,7 @@ function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined
   };
 }
 
-/** What the most costs beyond what is known, in micro-dollars; 0 for a model without a price. */
+/** The cost of the maximal usage beyond the known usage, in micro-dollars; 0 for a model without a price. */
 function possibleRest(least: CallCost | undefined, limit: CallCost | undefined): number {
   return least && limit ? microsOf(exactCost(limit).total - exactCost(least).total) : 0;
 }

@@ -128,7 +128,7 @@ interface FailedCall {
   readonly price: ModelPrice | undefined;
 }
 
-/** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */
+/** The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it survives the worker. */
 function failure(
   state: SessionState,
   current: RunState,

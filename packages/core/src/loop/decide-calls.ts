@@ -20,7 +20,7 @@ const CUT_OFF =
 const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
-/** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
+/** Closes the calls that a dead worker left open and that may not run again, with an unknown outcome. */
 export function orphans(
   state: SessionState,
   current: RunState,

@@ -18,7 +18,7 @@ export interface View {
   readonly remembers: boolean;
   /** What is known of the model that the session would ask next. */
   readonly model: Pick<Model, "simulated" | "price">;
-  /** What has arrived of the model call that is under way here. */
+  /** The part of the current model call's answer that has arrived. */
   readonly arrived?: () => Arrived | undefined;
   /** Why this agent cannot work here. Its run fails with this sentence, instead of being retried for ever. */
   readonly problem?: string;

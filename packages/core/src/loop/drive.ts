@@ -80,7 +80,7 @@ async function driveSession(
   const { lease, clock } = claimed;
   const state = await deps.states.take(lease.sessionId, claimed.lastSequence);
   await deps.models.refresh(state.tenant);
-  // Who the agent is and what code it has is settled when the session is created.
+  // The agent of a session never changes.
   const { code, problem } = codeOf(state, deps);
   if (!code) {
     // Without the agent's tools every call would fail: the session is left to a process that has them.

@@ -24,7 +24,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     closing === undefined
       ? goingOn(conversationTurns)
       : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
-  // A context that was put together for this call alone is not worth keeping.
+  // The JSON of a context that was made for this call only is not kept.
   const lasts =
     closing === undefined &&
     contextOf(state) === state.transcript &&
@@ -161,7 +161,7 @@ function withoutNothing({ role, content }: Turn): Turn | null {
   return blocks.length === 0 ? null : { role, content: blocks };
 }
 
-/** A turn that the model paused goes on where it is; at a space at its end no model would. */
+/** Removes the space at the end of a turn that the model paused: the API rejects a request that ends with one. */
 function goingOn(turns: readonly Turn[]): readonly Turn[] {
   const last = turns.at(-1);
   const end = last?.role === "assistant" && typeof last.content !== "string" ? last.content.at(-1) : undefined;
