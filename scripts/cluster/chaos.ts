@@ -9,6 +9,7 @@ import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
 import { longestStall } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
+import { explainUnsettled } from "./unsettled.ts";
 
 export interface ChaosOptions {
   readonly sessions: number;
@@ -20,6 +21,8 @@ export interface ChaosOptions {
   readonly postgresDownMs: number;
   readonly seed: number;
   readonly restateNodes?: number;
+  /** How long everything may still take when the faults are over; then it is said what stands still. */
+  readonly settleMs?: number;
   readonly say?: (line: string) => void;
   /** Which faults, by a part of their name; all unless told. */
   readonly only?: readonly string[];
@@ -35,7 +38,6 @@ export interface ChaosOutcome {
   readonly worstStallMs: number;
 }
 
-/** How long everything may still take when the faults are over. */
 const SETTLE_MS = 90_000;
 
 /** Sessions with tools on a whole cluster, while one part after the other breaks. */
@@ -56,15 +58,20 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   try {
     const client = await createClusterClient(cluster, options.seed);
     const [calm, over] = [new AbortController(), new AbortController()];
-    const working = work(client, options, { calm: calm.signal, over: over.signal });
+    const [operations, streams]: [Operation[], Stream[]] = [[], []];
+    const working = work(client, options, { operations, streams, calm: calm.signal, over: over.signal });
     // Whatever goes wrong in it is thrown where it is waited for.
     working.catch(() => undefined);
     const { struck, outages } = await strike(cluster, options, say);
     calm.abort();
     say("The faults are over.");
-    await Promise.race([working, sleep(SETTLE_MS, undefined, { ref: false })]);
+    const isSettled = await Promise.race([
+      working.then(() => true),
+      sleep(options.settleMs ?? SETTLE_MS, false, { ref: false }),
+    ]);
+    if (!isSettled) (await explainUnsettled(cluster, { operations, streams })).forEach(say);
     over.abort();
-    const { operations, streams } = await working;
+    await working;
     const { violations, worstStallMs } = await judge(cluster, {
       operations,
       streams,
@@ -92,6 +99,9 @@ interface Work {
 }
 
 interface Pace {
+  /** What was asked, and what was seen, so far. */
+  readonly operations: Operation[];
+  readonly streams: Stream[];
   /** The faults are over: no session gets another prompt. */
   readonly calm: AbortSignal;
   /** Nobody waits any longer. */
@@ -99,9 +109,8 @@ interface Pace {
 }
 
 /** Every session gets one prompt after the other as long as faults happen, and is followed all the while. */
-async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm, over }: Pace): Promise<Work> {
-  const operations: Operation[] = [];
-  const streams: Stream[] = [];
+async function work(client: Client, { sessions, prompts }: ChaosOptions, pace: Pace): Promise<void> {
+  const { operations, streams, calm, over } = pace;
   await Promise.all(
     Array.from({ length: sessions }, async (_, n) => {
       // Not all at the same moment.
@@ -123,7 +132,6 @@ async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm,
       await following;
     }),
   );
-  return { operations, streams };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

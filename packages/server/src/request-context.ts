@@ -34,6 +34,8 @@ export interface ServerContext {
   readonly metrics: Metrics;
   readonly runMetrics: RunMetrics;
   readonly checkStore: StoreCheck;
+  /** Undefined where the place of files cannot be asked. */
+  readonly checkFiles: StoreCheck | undefined;
   /** The sessions that no server could drive lately. */
   readonly unserved: () => Promise<readonly Unserved[]>;
   readonly webhooks: Webhooks;

@@ -28,7 +28,7 @@ import { createLogins } from "./logins.ts";
 import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
 import { inTime } from "./observe/health.ts";
-import { createStoreCheck, createUnserved } from "./observe/store-check.ts";
+import { createFilesCheck, createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
 import { metricsText } from "./observe/metrics-text.ts";
@@ -115,6 +115,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     runMetrics: createRunMetrics({ store: deps.store, driven: deps.driven ?? (() => 0), now }),
     unserved: createUnserved({ store: deps.store, now }),
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
+    checkFiles: createFilesCheck(deps.files),
     webhooks,
     tracing,
     viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),

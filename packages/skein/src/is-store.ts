@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
 /** Whether there is a store at an address, as far as that can be seen without opening it: opening would make one. */
 export async function isStore(url: string): Promise<boolean> {
