@@ -8,12 +8,13 @@ const { values } = parseArgs({
     prompts: { type: "string", default: "3" },
     strikes: { type: "string", default: "30" },
     seed: { type: "string", default: "1" },
+    settle: { type: "string", default: "90" },
     only: { type: "string", multiple: true },
     help: { type: "boolean", short: "h" },
   },
 });
 if (values.help) {
-  console.log(`npm run cluster:test [-- --sessions 200 --prompts 3 --strikes 30 --seed 1 --only "kill -9 worker"]
+  console.log(`npm run cluster:test [-- --sessions 200 --prompts 3 --strikes 30 --seed 1 --settle 90 --only "kill -9 worker"]
 
 Starts the cluster of "npm run cluster", gives it sessions with tools whose effects are counted, and kills one process every
 few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts links. Then every invariant is checked.`);
@@ -28,6 +29,7 @@ const outcome = await runChaos({
   seed: Number(values.seed),
   everyMs: [1500, 4000],
   postgresDownMs: 10_000,
+  settleMs: Number(values.settle) * 1000,
   say,
   ...(values.only && { only: values.only }),
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { orphanedFiles } from "@skein/core";
 import { openServerFiles, serveSettings } from "skein/serve";
 import { counted } from "../terminal/counts.ts";
@@ -6,6 +7,9 @@ import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
+
+/** An append takes less. */
+const GRACE_MS = 60_000;
 
 const orphans = defineCommand({
   name: "files orphans",
@@ -26,10 +30,10 @@ const orphans = defineCommand({
     const { files, close } = await openServerFiles({ storeUrl, filesUrl, dataDir, s3: config.s3 });
     try {
       const looking = screen.progress("Looking for files without a session");
-      const found = await orphanedFiles(store, files).finally(looking);
+      const found = await orphanedFiles(store, files, () => delay(GRACE_MS)).finally(looking);
       for (const sessionId of found) {
         if (values.delete) await files.deleteSession?.(sessionId);
-        if (values.json) screen.json({ session_id: sessionId, deleted: values.delete === true });
+        if (values.json) screen.json({ session_id: sessionId, deleted: values.delete });
         else screen.out(`${sessionId}${values.delete ? "  deleted" : ""}\n`);
       }
       if (!values.json)

@@ -83,7 +83,7 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
         const appended = await store.append(sessionId, events, options);
         return appended.repeated ? { ...appended, events: await inOrder(appended.events, restored) } : appended;
       }
-      for (const { id, data } of changed) whole.set(id, data as Body);
+      for (const { id, data } of changed) whole.set(id, data);
       try {
         const appended = await store.append(sessionId, stored, options);
         return { ...appended, events: await inOrder(appended.events, restored) };
