@@ -40,6 +40,7 @@ export async function explainUnsettled(
   } finally {
     await database.end();
   }
+  for (const { name, hasEnded } of cluster.processes) if (hasEnded()) lines.push(`${name} ended by itself.`);
   for (const { name } of [
     ...cluster.processes,
     ...cluster.restate.nodes.map(({ name }) => ({ name: `restate/${name}` })),
