@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { Store } from "@skein/core";
-import type { ServerDeps, WallsState } from "@skein/server";
+import type { Principal, ServerDeps, WallsState } from "@skein/server";
 import { makeFolder } from "../make-folder.ts";
 import { openFiles } from "../open-files.ts";
 import { openStore } from "../open-store.ts";
@@ -9,7 +9,7 @@ import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
 import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
-import { openPolicy, wallsState } from "./policy.ts";
+import { explainKey, openPolicy, wallsState } from "./policy.ts";
 import { createReport } from "./report.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
@@ -31,7 +31,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   let close = (): Promise<void> => store.close();
   try {
     const keys = createKeys({ records: store.records });
-    const { rules, claude } = openPolicy(options, code, keys);
+    const policy = openPolicy(options, code, keys);
+    const { rules, claude } = policy;
     const key = await firstKey(keys, options);
     await storeAgents(code.agents, store.records);
     const parts = await openParts(store, { ...options, claudeSettings: claude, rules });
@@ -40,7 +41,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.close();
     };
     const walls = (): Promise<WallsState> => wallsState(rules);
-    const deps = { ...serverDeps(options, { store, parts }), policyOf: rules.of, walls };
+    const deps = {
+      ...serverDeps(options, { store, parts }),
+      policyOf: rules.of,
+      walls,
+      explainKey: (key: Principal) => explainKey(key, policy),
+    };
     const server = await createServer(deps);
     close = async () => {
       // The listener stays while runs are handed over: whoever balances load hears that this server is stopping.
