@@ -100,6 +100,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
         input_schema: inputSchema,
         policy,
       })),
+    models: host.models,
     defaultModel: DEFAULT_MODEL,
     description: {
       version: version(),
