@@ -171,9 +171,10 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
   checkModelAddress(address);
-  // The store is opened first, because it may fail while nothing else is open.
+  // The store early: it is what may fail, and nothing that has to be closed is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
-  const store = typeof given === "string" ? await openStore(given) : given;
+  const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
+  const store = typeof given === "string" ? await openStore(given, { files }) : given;
   const opened = openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
     // A key that the program passes is used instead of the environment's token.
@@ -191,7 +192,6 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     throw error;
   });
   if (simulated) saySimulationOnce(() => void process.stderr.write(SIMULATED));
-  const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,

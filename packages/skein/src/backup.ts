@@ -8,7 +8,8 @@ import { makeFolder } from "./make-folder.ts";
 import { moveMemories, openTarget } from "./move.ts";
 import { openFiles, openServerFiles } from "./open-files.ts";
 import { memoryFileOf } from "./open-memories.ts";
-import { openStore, placeOf } from "./open-store.ts";
+import { openStore } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
 /** The manifest of a backup. `store` is the kind of the store inside its folder. */
 const Manifest = z.object({ format: z.literal(1), made_at: z.iso.datetime(), store: z.enum(["sqlite", "file"]) });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
 /** Whether a store exists at an address, as far as that is visible without opening it. Opening would create one. */
 export async function isStore(url: string): Promise<boolean> {

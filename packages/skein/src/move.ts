@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { type MoveTarget, type Moved, type MovingClock, type Store, moveStore } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
-import { openStore, placeOf } from "./open-store.ts";
+import { openStore } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
 export interface MovedAll extends Moved {
   memories: number;

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { FileStore } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import { type S3Config, readConfig } from "./config.ts";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 import { loadPart } from "./optional-parts.ts";
 
 /** An open store of generated files. */
@@ -92,7 +92,7 @@ async function withEarlier(files: FileStore, before: string, now: string): Promi
   if (!existsSync(before) || resolve(before) === resolve(folderIn(now))) return files;
   const earlier = await folderOf(before);
   return {
-    put: (file) => files.put(file),
+    ...files,
     async get(storagePath) {
       try {
         return await files.get(storagePath);

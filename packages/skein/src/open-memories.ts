@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { FullTextMemory } from "@skein/adapters/memories/full-text";
 import type { AgentMemory } from "@skein/core";
 import type { RegisteredAgent } from "./host.ts";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 import { loadPart } from "./optional-parts.ts";
 
 /** The memories that agents of this process name. */

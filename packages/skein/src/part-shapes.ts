@@ -9,7 +9,10 @@ const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type">, true>> = {
   beforeCompaction: true,
   afterCompaction: true,
 };
-const FILES: Readonly<Record<Exclude<keyof FileStore, "deleteSession">, true>> = { put: true, get: true };
+const FILES: Readonly<Record<Exclude<keyof FileStore, "deleteSession" | "sessions" | "check">, true>> = {
+  put: true,
+  get: true,
+};
 const STORE: Readonly<Record<Exclude<keyof Store, "check" | "records">, true>> = {
   append: true,
   read: true,

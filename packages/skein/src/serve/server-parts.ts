@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers, onlyModel } from "@skein/core";
-import { isKnownError, withoutSecrets } from "@skein/protocol";
+import { isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
@@ -13,6 +13,7 @@ import { loadPart } from "../optional-parts.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
+import { createReport } from "./report.ts";
 import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
@@ -47,12 +48,8 @@ interface PartsOptions extends StartOptions {
 
 /** Opens everything that a server needs beside its store. */
 export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
-  const { dataDir, code, log = () => {} } = options;
-  const report = (error: unknown): void =>
-    log({
-      level: "error",
-      message: withoutSecrets(error instanceof Error ? (error.stack ?? error.message) : String(error)),
-    });
+  const { dataDir, code } = options;
+  const report = createReport(options.log);
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
   const { files, close: closeFiles } = await openServerFiles(options);
