@@ -8,7 +8,7 @@ const none = new Uint8Array(0);
 describe("the bitmap of a text", () => {
   test("a bitmap that grows keeps every sequence that was in it", () => {
     const texts = Array.from({ length: 300 }, (_, at) => `word${at * 7919} 検索${at} ошибка`);
-    let bits = none;
+    let bits: Uint8Array = none;
     for (const text of texts) bits = bitmapOf([text], bits);
     for (const text of texts) expect(hasAll(bits, gramsIn(text))).toBe(true);
     expect(bits.length).toBeLessThan(4096);

@@ -37,15 +37,8 @@ const base = needleBytes * maxNeedles;
 const slack = needleBytes + 64;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
-type FindForeign = (
-  at: number,
-  end: number,
-  a: number,
-  aLength: number,
-  b: number,
-  bLength: number,
-  lead: number,
-) => number;
+/** The range, the place and length of both needles, and the first byte of the first. */
+type FindForeign = (...numbers: readonly number[]) => number;
 
 interface Memory {
   readonly buffer: ArrayBuffer;

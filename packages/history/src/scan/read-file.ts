@@ -49,7 +49,7 @@ export function openPlainFile(path: string): number {
 
 function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): void {
   const { from = 0, until = Number.POSITIVE_INFINITY, search } = options;
-  if (search && until - from <= search.buffer().length && readAtOnce(fd, from, until, search, onRegion)) return;
+  if (search && until - from <= search.buffer().length && readAtOnce(fd, { from, until, search }, onRegion)) return;
   const splitter = createLineSplitter({
     from,
     ...(options.maxLineBytes === undefined ? {} : { maxLineBytes: options.maxLineBytes }),
@@ -67,7 +67,11 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
 }
 
 /** Most files fit into memory as a whole. False if this one ended earlier than it should: then it is read the other way. */
-function readAtOnce(fd: number, from: number, until: number, search: ByteSearch, onRegion: OnRegion): boolean {
+function readAtOnce(
+  fd: number,
+  { from, until, search }: { readonly from: number; readonly until: number; readonly search: ByteSearch },
+  onRegion: OnRegion,
+): boolean {
   const length = until - from;
   if (length <= 0) return true;
   const bytes = search.buffer();
