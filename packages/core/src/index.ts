@@ -185,4 +185,7 @@ export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
 export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";
 
 // Sandboxes.
+export { type Secrets, createSecrets } from "./secrets/secrets.ts";
+export { checkSealedWith, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
+export { type Vault, createVault } from "./secrets/vault.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -78,6 +78,7 @@ export async function testServer(
     sqlHistory?: string[];
     console?: string;
     history?: { roots: string[]; keys: string[] };
+    secrets?: Parameters<typeof startServer>[0]["secrets"];
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -95,6 +96,7 @@ export async function testServer(
     sqlHistory: options.sqlHistory ?? [],
     consoleFolder: options.console ?? null,
     ...(options.history && { history: options.history }),
+    ...(options.secrets && { secrets: options.secrets }),
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),

@@ -35,6 +35,8 @@ export interface Config {
   readonly engine: EngineConfig;
   /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
+  /** The keys that seal secrets in the store, or the file with them, and the ids of keys that are lost. */
+  readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
   /** Whether programs that a model can steer run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server. */
   readonly sandbox: string | undefined;
   /** The options of Claude Code that requests may use, as they were written. */
@@ -137,6 +139,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       },
     },
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
+    secrets: {
+      ...(env["SKEIN_SECRETS_KEY"] && { key: env["SKEIN_SECRETS_KEY"] }),
+      ...(env["SKEIN_SECRETS_KEY_FILE"] && { file: env["SKEIN_SECRETS_KEY_FILE"] }),
+      ...(env["SKEIN_SECRETS_KEY_LOST"] && { lost: env["SKEIN_SECRETS_KEY_LOST"] }),
+    },
     sandbox: env["SKEIN_SANDBOX"] || undefined,
     claude: {
       keys: listIn(env["SKEIN_CLAUDE_KEYS"]),

@@ -1,7 +1,7 @@
-import type { Store } from "@skein/core";
+import { type Store, checkSealedWith, resealRecords, sealedRecords } from "@skein/core";
 import { type KeyInfo, KeyScope, TenantName, createKeys } from "@skein/server";
 import { openStore } from "skein/stores";
-import { hookSecret, serveSettings } from "skein/serve";
+import { type ServeSettings, hookSecret, serveSettings } from "skein/serve";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
@@ -135,8 +135,27 @@ const secret = defineCommand({
   run: (call) =>
     withNewStore(call, async ({ records }) => {
       const owner = call.values.tenant ?? DEFAULT_TENANT;
-      const signedWith = await hookSecret(records, owner);
+      const { vault } = settingsFor(call).secrets;
+      const signedWith = await hookSecret(sealedRecords(records, vault), owner);
       say(call, signedWith, { tenant: owner, hook_secret: signedWith });
+    }),
+});
+
+const seal = defineCommand({
+  name: "keys seal",
+  summary:
+    "Seal the secrets of the store with the first key of SKEIN_SECRETS_KEY: those in clear, and those of older keys.",
+  options: OPTIONS,
+  examples: ["skein keys seal"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const { vault } = settingsFor(call).secrets;
+      if (!vault)
+        throw new UsageError("There is no key to seal with. Set SKEIN_SECRETS_KEY or SKEIN_SECRETS_KEY_FILE.");
+      await checkSealedWith(records, vault);
+      const count = await resealRecords(records, vault);
+      const done = `${count} secrets are now sealed with the key ${vault.keyId}. Older keys are not needed any more.`;
+      say(call, done, { sealed: count, key_id: vault.keyId });
     }),
 });
 
@@ -144,7 +163,7 @@ const secret = defineCommand({
 export const keys: Group = {
   name: "keys",
   summary: "the API keys of a server, which may be running",
-  commands: [list, make, rotate, revoke, secret],
+  commands: [list, make, rotate, revoke, secret, seal],
 };
 
 type KeysCall = Call<typeof OPTIONS>;
@@ -159,8 +178,12 @@ async function withNewStore(call: KeysCall, use: (store: Store) => Promise<void>
   return withOpened(await openStore(urlFor(call)), use);
 }
 
-function urlFor({ values: { store, data }, config }: KeysCall): string {
-  return serveSettings({ store, data }, config).storeUrl;
+function urlFor(call: KeysCall): string {
+  return settingsFor(call).storeUrl;
+}
+
+function settingsFor({ values: { store, data }, config }: KeysCall): ServeSettings {
+  return serveSettings({ store, data }, config);
 }
 
 async function withOpened(store: Store, use: (store: Store) => Promise<void>): Promise<number> {

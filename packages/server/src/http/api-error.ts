@@ -38,6 +38,7 @@ export interface ErrorAnswer {
 const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "closed",
   "sandbox_missing",
+  "secret_sealed",
   "not_installed",
   "files_unavailable",
   "SERVICE_UNAVAILABLE",

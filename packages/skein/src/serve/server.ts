@@ -11,6 +11,7 @@ import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
 import { explainKey, openPolicy, wallsState } from "./policy.ts";
 import { createReport } from "./report.ts";
+import { withSealedSecrets } from "./secrets-settings.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
@@ -23,13 +24,14 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const { createKeys, createServer } = await loadPart.server();
   makeFolder(dataDir);
   chmodSync(dataDir, 0o700);
-  const store = await openStore(storeUrl, {
+  const opened = await openStore(storeUrl, {
     // Without a place that the operator named, large texts stay in the store.
     files: options.filesUrl === undefined ? undefined : await openFiles(options.filesUrl, options.s3),
     report: createReport(options.log),
   });
-  let close = (): Promise<void> => store.close();
+  let close = (): Promise<void> => opened.close();
   try {
+    const store = await withSealedSecrets(opened, options.secrets);
     const keys = createKeys({ records: store.records });
     const policy = openPolicy(options, code, keys);
     const { rules, claude } = policy;

@@ -9,6 +9,7 @@ import { type ClaudeConfig, type Config, type S3Config, simulationChoice } from 
 import { checkFiles } from "../open-files.ts";
 import { type EngineSettings, engineSettings } from "./engine-settings.ts";
 import { limitsIn } from "./limits.ts";
+import { type SecretsSettings, secretsSettings } from "./secrets-settings.ts";
 
 /** The settings of a server: from flags, then the environment, then the defaults. They are checked before anything is opened. */
 export interface ServeSettings {
@@ -42,6 +43,8 @@ export interface ServeSettings {
   readonly claudeCode: boolean;
   /** The options of Claude Code that the environment opens. */
   readonly claudeOpened: ClaudeSettings;
+  /** What seals secrets in the store. */
+  readonly secrets: SecretsSettings;
   /** The value of SKEIN_SANDBOX. */
   readonly sandbox: SandboxMode | undefined;
   readonly anthropicApiKey: string | undefined;
@@ -138,6 +141,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),
     sandbox: sandboxSetting(config.sandbox),
+    secrets: secretsSettings(config.secrets, folder),
     anthropicApiKey: config.anthropicApiKey,
     ...realModel(config, host),
     anthropicAuthToken: config.anthropicAuthToken,

@@ -27,6 +27,7 @@ export interface StartOptions extends Omit<
   | "claudeCode"
   | "claudeOpened"
   | "sandbox"
+  | "secrets"
   | "redisUrl"
   | "anthropicAuthToken"
   | "claudeOauthToken"
@@ -49,6 +50,7 @@ export interface StartOptions extends Omit<
   readonly claudeCode?: boolean;
   readonly claudeOpened?: ServeSettings["claudeOpened"];
   readonly sandbox?: ServeSettings["sandbox"];
+  readonly secrets?: ServeSettings["secrets"];
   readonly anthropicAuthToken?: string | undefined;
   readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;

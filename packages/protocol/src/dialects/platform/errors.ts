@@ -56,6 +56,7 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   statement_failed: 422,
   over_limit: 422,
   sandbox_missing: 503,
+  secret_sealed: 503,
   not_installed: 503,
   malformed: 400,
   request_timeout: 408,

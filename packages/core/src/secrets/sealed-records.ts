@@ -1,0 +1,113 @@
+import type { RecordPut, Records, StoredRecord } from "../ports/records.ts";
+import { type Vault, isSealed, missingKey, sealedWith } from "./vault.ts";
+
+/** Fields of records that are secrets, by the kind of the record. Text is sealed as it is, anything else as JSON. */
+const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  webhook: ["secret"],
+  hook_secret: ["secret"],
+  // Variables, headers and addresses of a session's MCP servers and hooks.
+  claude_session: ["secrets"],
+  secret: ["text"],
+  // The answer to a request that is sent again: it may have a webhook's secret.
+  answer: ["answer"],
+};
+
+/**
+ * Records whose secrets are sealed in the store and open for whoever uses these. Without a vault nothing is sealed, and a sealed
+ * secret is a `secret_sealed` error when it is read.
+ */
+export function sealedRecords(records: Records, vault: Vault | undefined): Records {
+  const opened = (record: StoredRecord): StoredRecord => changed(record, (text, place) => openText(text, place, vault));
+  return {
+    ...records,
+    async get(tenant, kind, id) {
+      const record = await records.get(tenant, kind, id);
+      return record && opened(record);
+    },
+    async put(puts) {
+      const stored = await records.put(vault ? puts.map((put) => sealPut(put, vault)) : puts);
+      return stored.map(opened);
+    },
+    async list(query) {
+      const page = await records.list(query);
+      return { ...page, items: page.items.map(opened) };
+    },
+  };
+}
+
+/** Seals with the first key every secret that is not, or that was sealed with another one. Returns how many records changed. */
+export async function resealRecords(records: Records, vault: Vault): Promise<number> {
+  let count = 0;
+  for await (const record of records.scan()) {
+    const fields = SECRET_FIELDS[record.kind] ?? [];
+    const value = record.value as Readonly<Record<string, unknown>>;
+    const isOld = fields.some((field) => value[field] != null && sealedWith(String(value[field])) !== vault.keyId);
+    if (!isOld) continue;
+    const { tenant, kind, id, fields: filters, version } = record;
+    const plain = changed(record, (text, place) => openText(text, place, vault)).value;
+    await records.put([sealPut({ tenant, kind, id, value: plain, fields: filters, expect: version }, vault)]);
+    count += 1;
+  }
+  const { items } = await records.list({ ...MARK, limit: 200 });
+  for (const { id } of items) if (id !== vault.keyId) await records.delete(MARK.tenant, MARK.kind, id);
+  return count;
+}
+
+/** Which keys have sealed secrets of a store: a record for each. */
+const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
+
+/**
+ * Before a server starts: refuses a store with secrets that were sealed with a key that it does not have, unless the operator says
+ * that the key is lost. Then notes the key that seals from now on.
+ */
+export async function checkSealedWith(
+  records: Records,
+  vault: Vault | undefined,
+  lost: readonly string[] = [],
+): Promise<void> {
+  const { items } = await records.list({ ...MARK, limit: 200 });
+  const missing = items.find(({ id }) => !vault?.keyIds.includes(id) && !lost.includes(id));
+  if (missing) throw missingKey(missing.id);
+  if (vault && !items.some(({ id }) => id === vault.keyId))
+    await records.put([{ ...MARK, id: vault.keyId, value: {} }]);
+}
+
+function sealPut(put: RecordPut, vault: Vault): RecordPut {
+  const fields = SECRET_FIELDS[put.kind];
+  if (!fields) return put;
+  const value = { ...(put.value as Record<string, unknown>) };
+  for (const field of fields) {
+    const plain = value[field];
+    if (plain === undefined || plain === null) continue;
+    value[field] = vault.seal(
+      typeof plain === "string" ? plain : JSON_MARK + JSON.stringify(plain),
+      placeOf(put, field),
+    );
+  }
+  return { ...put, value };
+}
+
+const JSON_MARK = "json:";
+
+function changed(record: StoredRecord, open: (text: string, place: string) => string): StoredRecord {
+  const fields = SECRET_FIELDS[record.kind];
+  if (!fields || typeof record.value !== "object" || record.value === null) return record;
+  const value = { ...(record.value as Record<string, unknown>) };
+  for (const field of fields) {
+    const kept = value[field];
+    if (typeof kept !== "string" || !isSealed(kept)) continue;
+    const plain = open(kept, placeOf(record, field));
+    value[field] = plain.startsWith(JSON_MARK) ? JSON.parse(plain.slice(JSON_MARK.length)) : plain;
+  }
+  return { ...record, value };
+}
+
+function openText(text: string, place: string, vault: Vault | undefined): string {
+  const id = sealedWith(text);
+  if (vault || id === undefined) return vault?.open(text, place) ?? text;
+  throw missingKey(id);
+}
+
+function placeOf({ tenant, kind, id }: Pick<RecordPut, "tenant" | "kind" | "id">, field: string): string {
+  return [tenant, kind, id, field].join("/");
+}

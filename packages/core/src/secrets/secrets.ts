@@ -1,0 +1,52 @@
+import { KnownError } from "@skein/protocol";
+import { z } from "zod";
+import type { Records } from "../ports/records.ts";
+
+/**
+ * Secrets by reference: whoever needs one (a model's key, the credentials of a service) keeps the reference, `secret:NAME`, which is
+ * safe to show and to log. The text is in the records of the tenant, sealed where the server has a key for that.
+ */
+export interface Secrets {
+  /** Keeps a secret under a name, in place of an earlier one. Returns its reference. */
+  put(tenant: string, name: string, text: string): Promise<string>;
+  /** The text behind a reference. Throws `not_found`, or `secret_sealed` if its key is not there. */
+  get(tenant: string, reference: string): Promise<string>;
+  /** The names of a tenant's secrets, with when each was set. */
+  list(tenant: string): Promise<readonly { readonly name: string; readonly updatedAt: string }[]>;
+  /** Returns whether there was one. */
+  delete(tenant: string, reference: string): Promise<boolean>;
+}
+
+const KIND = "secret";
+const Name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,99}$/, "Expected a name of 1 to 100 letters, digits, _, . and -.");
+const Stored = z.object({ text: z.string() });
+const PREFIX = "secret:";
+
+export function createSecrets(records: Records): Secrets {
+  return {
+    async put(tenant, name, text) {
+      const id = Name.parse(name);
+      await records.put([{ tenant, kind: KIND, id, value: { text } }]);
+      return PREFIX + id;
+    },
+    async get(tenant, reference) {
+      const record = await records.get(tenant, KIND, nameIn(reference));
+      if (!record) throw new KnownError("not_found", `There is no secret "${nameIn(reference)}". Set it again.`);
+      return Stored.parse(record.value).text;
+    },
+    async list(tenant) {
+      const all: { name: string; updatedAt: string }[] = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = await records.list({ tenant, kind: KIND, limit: 200, ...(cursor !== undefined && { cursor }) });
+        all.push(...page.items.map(({ id, updatedAt }) => ({ name: id, updatedAt })));
+        cursor = page.cursor;
+      }
+      return all.sort((one, other) => one.name.localeCompare(other.name));
+    },
+    delete: (tenant, reference) => records.delete(tenant, KIND, nameIn(reference)),
+  };
+}
+
+function nameIn(reference: string): string {
+  return reference.startsWith(PREFIX) ? reference.slice(PREFIX.length) : reference;
+}

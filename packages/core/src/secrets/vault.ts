@@ -1,0 +1,88 @@
+import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
+import { KnownError } from "@skein/protocol";
+
+/**
+ * Seals secrets that a store keeps, with AES-256-GCM. A sealed text names the key that it needs, so that keys can be rotated: the
+ * first key seals, and every key opens what was sealed with it.
+ */
+export interface Vault {
+  /** The id of the key that seals: the first 8 digits of its hash. */
+  readonly keyId: string;
+  readonly keyIds: readonly string[];
+  /** `place` says where the text is kept. It is opened only there: a sealed text that somebody copies elsewhere is worth nothing. */
+  seal(text: string, place: string): string;
+  /** Returns a text that is not sealed as it is. Throws `secret_sealed` if the key is not there or the text was changed. */
+  open(sealed: string, place: string): string;
+}
+
+const SEALED = /^sealed:v1:([0-9a-f]{8}):([A-Za-z0-9_-]+)$/;
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+export function isSealed(text: string): boolean {
+  return SEALED.test(text);
+}
+
+/** The id of the key that a sealed text needs; undefined for a text that is not sealed. */
+export function sealedWith(text: string): string | undefined {
+  return SEALED.exec(text)?.[1];
+}
+
+/** The keys as an operator writes them: 32 bytes each in base64, the one that seals first, with commas or line ends between. */
+export function createVault(text: string): Vault {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((part) => part !== "")
+    .map(keyOf);
+  const [first] = keys;
+  if (!first) throw new KnownError("invalid", `The key for secrets is empty. ${HOW}`);
+  const byId = new Map(keys.map(({ id, key }) => [id, key]));
+  return {
+    keyId: first.id,
+    keyIds: [...byId.keys()],
+    seal(plain, place) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", first.key, iv).setAAD(Buffer.from(place));
+      const parts = [iv, cipher.update(plain, "utf8"), cipher.final()];
+      return `sealed:v1:${first.id}:${Buffer.concat([...parts, cipher.getAuthTag()]).toString("base64url")}`;
+    },
+    open(sealed, place) {
+      const [, id = "", data = ""] = SEALED.exec(sealed) ?? [];
+      if (id === "") return sealed;
+      const key = byId.get(id);
+      if (!key) throw missingKey(id);
+      const bytes = Buffer.from(data, "base64url");
+      try {
+        const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+          .setAAD(Buffer.from(place))
+          .setAuthTag(bytes.subarray(-TAG_BYTES));
+        return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString(
+          "utf8",
+        );
+      } catch {
+        throw new KnownError(
+          "secret_sealed",
+          `The secret at ${place} was changed or moved since it was sealed. Set it again.`,
+        );
+      }
+    },
+  };
+}
+
+/** For a store with sealed secrets that is opened without any key. */
+export function missingKey(id: string): KnownError {
+  return new KnownError(
+    "secret_sealed",
+    `A secret of this store was sealed with the key ${id}, which this server does not have. Add that key to SKEIN_SECRETS_KEY or SKEIN_SECRETS_KEY_FILE. If it is lost, start with SKEIN_SECRETS_KEY_LOST=${id}, and set what it sealed again: webhooks, and secrets of sessions and services.`,
+  );
+}
+
+const HOW = "Expected 32 random bytes in base64, as `openssl rand -base64 32` prints them.";
+
+function keyOf(text: string): { readonly id: string; readonly key: Uint8Array } {
+  const key = Buffer.from(text, "base64");
+  if (key.length !== KEY_BYTES || !/^[A-Za-z0-9+/_-]+=*$/.test(text))
+    throw new KnownError("invalid", `A key for secrets has ${key.length} bytes. ${HOW}`);
+  return { id: hash("sha256", key, "hex").slice(0, 8), key };
+}

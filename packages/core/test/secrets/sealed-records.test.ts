@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import {
+  checkSealedWith,
+  createMemoryStore,
+  createSecrets,
+  createVault,
+  resealRecords,
+  sealedRecords,
+} from "@skein/core";
+import { expect, test } from "vitest";
+
+const key = (): string => randomBytes(32).toString("base64");
+
+/** Everything that a store holds, as whoever steals it sees it. */
+async function stolen(records: ReturnType<typeof createMemoryStore>["records"]): Promise<string> {
+  const all: unknown[] = [];
+  for await (const record of records.scan()) all.push(record);
+  return JSON.stringify(all);
+}
+
+test("secrets are sealed in the store, and open for whoever has the key; other fields stay readable", async () => {
+  const { records } = createMemoryStore();
+  const sealed = sealedRecords(records, createVault(key()));
+  await sealed.put([
+    { tenant: "a", kind: "webhook", id: "w", value: { url: "https://a.test", secret: "whsec_one" } },
+    { tenant: "a", kind: "claude_session", id: "s", value: { secrets: { TOKEN: "two" }, bypass: false } },
+    { tenant: "a", kind: "agent", id: "g", value: { secret: "not one of ours" } },
+  ]);
+  const reference = await createSecrets(sealed).put("a", "provider", "three");
+  expect(reference).toBe("secret:provider");
+  const kept = await stolen(records);
+  for (const text of ["whsec_one", "two", "three"]) expect(kept).not.toContain(text);
+  for (const text of ["https://a.test", "not one of ours"]) expect(kept).toContain(text);
+  expect((await sealed.get("a", "webhook", "w"))?.value).toEqual({ url: "https://a.test", secret: "whsec_one" });
+  expect((await sealed.list({ tenant: "a", kind: "claude_session" })).items[0]?.value).toEqual({
+    secrets: { TOKEN: "two" },
+    bypass: false,
+  });
+  expect(await createSecrets(sealed).get("a", reference)).toBe("three");
+  await expect(createSecrets(sealed).get("b", reference)).rejects.toThrow('There is no secret "provider"');
+  expect((await createSecrets(sealed).list("a")).map(({ name }) => name)).toEqual(["provider"]);
+});
+
+test("keys are rotated: the first one seals, older ones still open, and sealing again needs the old one no more", async () => {
+  const { records } = createMemoryStore();
+  const [old, next] = [key(), key()];
+  await createSecrets(records).put("a", "clear", "in clear");
+  await createSecrets(sealedRecords(records, createVault(old))).put("a", "older", "with the old key");
+  const both = createVault(`${next},\n${old}`);
+  expect(await createSecrets(sealedRecords(records, both)).get("a", "older")).toBe("with the old key");
+  expect(await resealRecords(records, both)).toBe(2);
+  expect(await resealRecords(records, both)).toBe(0);
+  const alone = createSecrets(sealedRecords(records, createVault(next)));
+  expect([await alone.get("a", "clear"), await alone.get("a", "older")]).toEqual(["in clear", "with the old key"]);
+});
+
+test("a lost key is a sentence that names it, before a server starts and when a secret is read", async () => {
+  const { records } = createMemoryStore();
+  const vault = createVault(key());
+  await checkSealedWith(records, vault);
+  await createSecrets(sealedRecords(records, vault)).put("a", "provider", "text");
+  const sentence = `was sealed with the key ${vault.keyId}, which this server does not have.`;
+  for (const other of [undefined, createVault(key())]) {
+    await expect(checkSealedWith(records, other)).rejects.toThrow(sentence);
+    await expect(createSecrets(sealedRecords(records, other)).get("a", "provider")).rejects.toThrow(sentence);
+  }
+  // The operator says that it is lost: the server starts, and what it sealed can be set again.
+  await checkSealedWith(records, undefined, [vault.keyId]);
+  const without = createSecrets(sealedRecords(records, undefined));
+  await without.put("a", "provider", "new text");
+  expect(await without.get("a", "provider")).toBe("new text");
+});
+
+test("a sealed secret that was changed, or copied to another tenant, is not opened", async () => {
+  const { records } = createMemoryStore();
+  const sealed = sealedRecords(records, createVault(key()));
+  await createSecrets(sealed).put("a", "provider", "text of a");
+  const record = await records.get("a", "secret", "provider");
+  const { text } = record?.value as { text: string };
+  await records.put([{ tenant: "b", kind: "secret", id: "provider", value: { text } }]);
+  await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: `${text.slice(0, -2)}AA` } }]);
+  for (const tenant of ["a", "b"])
+    await expect(createSecrets(sealed).get(tenant, "provider")).rejects.toThrow(
+      "was changed or moved since it was sealed",
+    );
+});
+
+test.each([
+  ["", "is empty"],
+  ["short", "has 3 bytes"],
+  [randomBytes(16).toString("base64"), "has 16 bytes"],
+])("the key %j is refused with what was expected", (text, sentence) => {
+  expect(() => createVault(text)).toThrow(sentence);
+  expect(() => createVault(text)).toThrow("openssl rand -base64 32");
+});
