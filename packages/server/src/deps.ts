@@ -82,6 +82,8 @@ export interface ServerDeps {
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions and starts none. */
   readonly claude?: ClaudeGate | undefined;
+  /** For how many days the audit log is kept; 365 unless told. */
+  readonly auditDays?: number | undefined;
   /** Removes what a session has on disk besides its log. */
   readonly forgetSession?: ((session: { readonly tenant: string; readonly sessionId: string }) => void) | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */

@@ -1,4 +1,4 @@
-import type { Unserved } from "@skein/core";
+import type { AuditLog, Unserved } from "@skein/core";
 import {
   type Ids,
   KnownError,
@@ -29,6 +29,7 @@ export interface ServerContext {
   readonly limits: Limits;
   readonly keys: Keys;
   readonly keyUses: KeyUses;
+  readonly audit: AuditLog;
   readonly logins: Logins;
   readonly meter: Meter;
   readonly streams: OpenStreams;

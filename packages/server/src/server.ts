@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
-import { forgetServed } from "@skein/core";
+import { createAuditLog, forgetServed } from "@skein/core";
 import { createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
@@ -31,6 +31,7 @@ import { createMetrics } from "./observe/metrics.ts";
 import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
 import { metricsText } from "./observe/metrics-text.ts";
 import { createRunMetrics } from "./observe/run-metrics.ts";
+import { auditRequests } from "./http/audited-requests.ts";
 import { addGuards } from "./http/guards.ts";
 import { registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
@@ -93,6 +94,12 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     deps,
     limits,
     keys,
+    audit: createAuditLog({
+      records: deps.store.records,
+      ids,
+      now,
+      ...(deps.auditDays !== undefined && { keepDays: deps.auditDays }),
+    }),
     keyUses: createKeyUses({ records: deps.store.records, now }),
     logins,
     meter: createMeter(limits, now, deps.apiProcesses),
@@ -132,6 +139,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   acceptOnlyJson(app);
   addErrors(app, { log, routes });
   addGuards(app, shared);
+  auditRequests(app, shared, report);
   const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
@@ -147,6 +155,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       idempotency.sweep(),
       webhooks.sweep(),
       logins.sweep(),
+      shared.audit.sweep(),
       forgetServed(deps.store.records, now()),
     ]).catch((error: unknown) => stopping.signal.aborted || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();
@@ -219,6 +228,7 @@ function addErrors(
 ): void {
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): unknown => {
     const { status, body, headers, isBug } = errorAnswer(error, request.id, request.url);
+    request.problem = body.error;
     if (isBug) {
       const { stack = String(error) } = error as { stack?: string };
       log({

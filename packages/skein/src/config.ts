@@ -35,6 +35,8 @@ export interface Config {
   readonly engine: EngineConfig;
   /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
+  /** For how many days the audit log is kept, as it was written. */
+  readonly auditDays: string | undefined;
   /** The keys that seal secrets in the store, or the file with them, and the ids of keys that are lost. */
   readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
   /** Whether programs that a model can steer run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server. */
@@ -139,6 +141,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       },
     },
     claudeCode: env["SKEIN_CLAUDE_CODE"] || undefined,
+    auditDays: env["SKEIN_AUDIT_DAYS"] || undefined,
     secrets: {
       ...(env["SKEIN_SECRETS_KEY"] && { key: env["SKEIN_SECRETS_KEY"] }),
       ...(env["SKEIN_SECRETS_KEY_FILE"] && { file: env["SKEIN_SECRETS_KEY_FILE"] }),

@@ -1,5 +1,6 @@
-import { type Store, checkSealedWith, resealRecords, sealedRecords } from "@skein/core";
+import { type Records, type Store, checkSealedWith, createAuditLog, resealRecords, sealedRecords } from "@skein/core";
 import { type KeyInfo, KeyScope, TenantName, createKeys } from "@skein/server";
+import { createIds } from "@skein/protocol";
 import { openStore } from "skein/stores";
 import { type ServeSettings, hookSecret, serveSettings } from "skein/serve";
 import { type Call, defineCommand } from "../terminal/command.ts";
@@ -71,6 +72,7 @@ const make = defineCommand({
       if ((await all.valid()).some((key) => key.name === name))
         throw new UsageError(`There is a key "${name}" already. Rotate or revoke it, or take another name.`);
       const key = await all.make({ name, scopes, tenant: of, owner, expiresAt });
+      await audit(records, { tenant: of, action: "key.create", target: name });
       say(call, key, { name, owner, tenant: of, scopes, expires_at: expiresAt, key });
       call.screen.note("Keep it now: the key is not shown again. The store has only its hash.\n");
     }),
@@ -104,6 +106,7 @@ const rotate = defineCommand({
       const overlap = call.values.overlap ?? 60;
       const expiresAt = timeIn(call.values.expires);
       const key = await all.rotate(old.id, { overlapMs: overlap * 60_000, ...(expiresAt !== null && { expiresAt }) });
+      await audit(records, { tenant: old.tenant, action: "key.rotate", target: old.id.slice(0, 12) });
       say(call, key, { name: old.name, tenant: old.tenant, scopes: old.scopes, key, overlap_minutes: overlap });
       call.screen.note(
         `Keep it now: the key is not shown again. The old key "${old.name}" is good for ${overlap} more minutes.\n`,
@@ -120,6 +123,7 @@ const revoke = defineCommand({
   run: (call) =>
     withStore(call, async ({ records }) => {
       const revoked = await createKeys({ records }).revoke(call.words[0] ?? "");
+      await audit(records, { tenant: revoked.tenant, action: "key.revoke", target: revoked.id.slice(0, 12) });
       say(call, `The key "${revoked.name}" is revoked. Its open streams end within 5 seconds.`, revoked);
     }),
 });
@@ -206,6 +210,14 @@ function scopesIn(text: string): readonly KeyScope[] {
     if (scope === undefined) throw new UsageError(`"${one}" is not a scope. Scopes are read, run, sql and admin.`);
     return scope;
   });
+}
+
+/** What an operator does on the server's machine is in the audit log as well. */
+async function audit(
+  records: Records,
+  { tenant: of, ...entry }: { readonly tenant: string; readonly action: string; readonly target: string },
+): Promise<void> {
+  await createAuditLog({ records, ids: createIds(), now: Date.now }).append(of, { ...entry, actor: "operator" });
 }
 
 function row(key: KeyInfo): readonly string[] {

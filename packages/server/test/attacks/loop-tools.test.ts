@@ -262,6 +262,7 @@ describe("the file tools of the loop", () => {
 test("where a sandbox is required and bubblewrap is missing, Bash is off with what to install; file tools still work", async () => {
   const problem =
     'The sandbox needs bubblewrap, which is not on this machine. On Debian: "apt-get install bubblewrap".';
+  const noted: unknown[] = [];
   const workplaces = createWorkplaces({
     dataDir: home,
     rules: { strictestSandbox: async () => ({ mode: "required", because: "other machines can reach this server" }) },
@@ -269,6 +270,7 @@ test("where a sandbox is required and bubblewrap is missing, Bash is off with wh
     store: { get: async () => undefined },
     report: () => {},
     open: async () => ({ problem }),
+    refused: async (...told) => void noted.push(told),
   });
   const session = { tenant: "acme", sessionId: "s" };
   const tools = await standardTools();
@@ -287,6 +289,7 @@ test("where a sandbox is required and bubblewrap is missing, Bash is off with wh
   await expect(run("Bash", { command: "echo ran > ran.txt" })).rejects.toThrow(
     `Bash is off on this server: a sandbox is required, because other machines can reach this server. ${problem}`,
   );
+  expect(noted).toEqual([[session, problem]]);
   await run("Write", { file_path: "a.txt", content: "a" });
   expect(readdirSync(join(home, "work", "acme", "s"))).toEqual(["a.txt"]);
   workplaces.remove(session);

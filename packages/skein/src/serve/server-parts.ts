@@ -1,8 +1,16 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers, onlyModel } from "@skein/core";
-import { isKnownError } from "@skein/protocol";
+import {
+  type Bus,
+  type FileStore,
+  type Store,
+  type WorkerInfo,
+  createAuditLog,
+  createWorkers,
+  onlyModel,
+} from "@skein/core";
+import { createIds, isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
@@ -76,7 +84,16 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
   const { rules } = options;
-  const workplaces = createWorkplaces({ dataDir, rules, limits: options.claudeSettings.limits, store, report });
+  const audit = createAuditLog({ records: store.records, ids: createIds(), now: Date.now });
+  const workplaces = createWorkplaces({
+    dataDir,
+    rules,
+    limits: options.claudeSettings.limits,
+    store,
+    report,
+    refused: ({ tenant, sessionId }, detail) =>
+      audit.append(tenant, { action: "sandbox.refuse", target: sessionId, outcome: "refused", detail }),
+  });
   const host = createHost({
     store,
     bus,

@@ -88,6 +88,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     files,
     claude: claude?.gate,
     forgetSession: parts.workplaces.remove,
+    auditDays: options.auditDays,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
     history,

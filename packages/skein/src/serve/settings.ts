@@ -43,6 +43,8 @@ export interface ServeSettings {
   readonly claudeCode: boolean;
   /** The options of Claude Code that the environment opens. */
   readonly claudeOpened: ClaudeSettings;
+  /** For how many days the audit log is kept. */
+  readonly auditDays: number | undefined;
   /** What seals secrets in the store. */
   readonly secrets: SecretsSettings;
   /** The value of SKEIN_SANDBOX. */
@@ -142,6 +144,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     claudeOpened: claudeSettings(config.claude),
     sandbox: sandboxSetting(config.sandbox),
     secrets: secretsSettings(config.secrets, folder),
+    auditDays: auditDaysSetting(config.auditDays),
     anthropicApiKey: config.anthropicApiKey,
     ...realModel(config, host),
     anthropicAuthToken: config.anthropicAuthToken,
@@ -213,6 +216,14 @@ function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }
   }
   const name = variables[path[0] as keyof typeof variables];
   throw new KnownError("invalid", `${name} has "${lists[path[0] as keyof typeof lists][Number(path[1])]}". ${message}`);
+}
+
+function auditDaysSetting(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const days = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (days < 1)
+    throw new KnownError("invalid", `SKEIN_AUDIT_DAYS is "${text}". Expected a number of days from 1 to 99999.`);
+  return days;
 }
 
 function sandboxSetting(text: string | undefined): SandboxMode | undefined {

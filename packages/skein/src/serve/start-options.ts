@@ -28,6 +28,7 @@ export interface StartOptions extends Omit<
   | "claudeOpened"
   | "sandbox"
   | "secrets"
+  | "auditDays"
   | "redisUrl"
   | "anthropicAuthToken"
   | "claudeOauthToken"
@@ -51,6 +52,7 @@ export interface StartOptions extends Omit<
   readonly claudeOpened?: ServeSettings["claudeOpened"];
   readonly sandbox?: ServeSettings["sandbox"];
   readonly secrets?: ServeSettings["secrets"];
+  readonly auditDays?: number | undefined;
   readonly anthropicAuthToken?: string | undefined;
   readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;

@@ -25,6 +25,8 @@ interface WorkplacesDeps {
   readonly store: Pick<Store, "get">;
   readonly report: (error: unknown) => void;
   readonly open?: typeof openSandbox;
+  /** Told about a session whose programs are off. */
+  readonly refused?: (session: SessionPlace, problem: string) => Promise<void>;
 }
 
 /** How often folders are looked for whose sessions were deleted by another server, or while this one was away. */
@@ -55,6 +57,7 @@ export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
       const found = await open();
       if ("sandbox" in found) return { ...place, sandbox: found.sandbox };
       if (mode === "preferred") return { ...place, sandbox: undefined };
+      await deps.refused?.(session, found.problem).catch(report);
       const refusal = `Bash is off on this server: a sandbox is required, because ${because}. ${found.problem}`;
       return { ...place, sandbox: undefined, refusal };
     },

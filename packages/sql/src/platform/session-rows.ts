@@ -77,11 +77,12 @@ function exactDollars(picos: string): string {
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`;
 }
 
-/** Adds the agents and models of a tenant. */
+/** Adds the agents, the models and the audit log of a tenant. */
 export async function addRecords(store: Store, tenant: string, add: AddRows): Promise<void> {
   for (const [kind, table] of [
     ["agent", "platform.agents"],
     ["llm_model", "platform.llm_models"],
+    ["audit", "skein.audit"],
   ] as const)
     for await (const page of pages((cursor) => store.records.list({ tenant, kind, ...cursor })))
       await add(

@@ -18,6 +18,7 @@ import type { DatabaseWriter, RowsFile } from "./database-writer.ts";
 const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
   "platform.agents": null,
   "platform.llm_models": null,
+  "skein.audit": null,
   "platform.sessions": "id",
   "platform.messages": "session_id",
   "platform.events": "session_id",

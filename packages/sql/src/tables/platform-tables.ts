@@ -22,6 +22,18 @@ export const PLATFORM_COLUMNS = {
     is_default: "BOOLEAN",
     created_at: "TIMESTAMP",
   },
+  "skein.audit": {
+    id: "VARCHAR",
+    created_at: "TIMESTAMP",
+    action: "VARCHAR",
+    target: "VARCHAR",
+    outcome: "VARCHAR",
+    actor: "VARCHAR",
+    key_id: "VARCHAR",
+    address: "VARCHAR",
+    request_id: "VARCHAR",
+    detail: "VARCHAR",
+  },
   "platform.sessions": {
     id: "VARCHAR",
     agent_id: "VARCHAR",

@@ -3,6 +3,7 @@ import { adoptRoutes } from "../claude/adopt-routes.ts";
 import { offerRoutes } from "../claude/offer-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { auditRoutes } from "./audit-routes.ts";
 import { historyRoutes } from "./history-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
@@ -18,6 +19,7 @@ export const ROUTES = {
   ...systemRoutes,
   ...loginRoutes,
   ...keyRoutes,
+  ...auditRoutes,
   ...agentRoutes,
   ...sessionRoutes,
   ...runRoutes,

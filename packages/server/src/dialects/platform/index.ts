@@ -3,6 +3,7 @@ import { adoptHandlers } from "../claude/adopt.ts";
 import { claudeHandlers } from "../claude/handlers.ts";
 import { offerHandlers } from "../claude/offer.ts";
 import { agentHandlers } from "./agents.ts";
+import { auditHandlers } from "./audit.ts";
 import { awaitHandlers } from "./awaits.ts";
 import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
@@ -25,6 +26,7 @@ export const handlers: Handlers = {
   ...systemHandlers,
   ...loginHandlers,
   ...keyHandlers,
+  ...auditHandlers,
   ...agentHandlers,
   ...sessionHandlers,
   ...messageHandlers,

@@ -1,0 +1,96 @@
+import { type RouteName, withoutSecrets } from "@skein/protocol";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { ServerContext } from "../request-context.ts";
+
+/** Requests that are in the audit log whatever comes of them, by what they do. */
+const AUDITED: Partial<Record<RouteName, string>> = {
+  createKey: "key.create",
+  rotateKey: "key.rotate",
+  revokeKey: "key.revoke",
+  login: "login",
+  createAgent: "agent.create",
+  patchAgent: "agent.change",
+  archiveAgent: "agent.archive",
+  createWebhook: "webhook.create",
+  patchWebhook: "webhook.change",
+  deleteWebhook: "webhook.delete",
+  deleteSession: "session.delete",
+  deleteClaudeSession: "session.delete",
+  exportSession: "session.export",
+  exportClaudeSession: "session.export",
+  importSession: "session.import",
+  adoptClaudeSession: "session.adopt",
+  adoptHistorySession: "session.adopt",
+  answerAwait: "await.answer",
+  answerClaudeSession: "await.answer",
+};
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Why the request was refused or failed. */
+    problem: { readonly code: string; readonly message: string } | undefined;
+  }
+}
+
+/** Whose audit log has what belongs to no tenant. */
+const OPERATOR_TENANT = "default";
+
+/** Codes of refusals by the operator's rules or the sandbox: they are in the audit log on every route. */
+const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
+
+/**
+ * Writes the audit log. An entry is written before its request is answered, so that nothing is answered as done that is not in the
+ * log. A store that cannot take the entry is reported, and the answer is sent: the work is done already.
+ */
+export function auditRequests(
+  app: FastifyInstance,
+  { audit, now }: ServerContext,
+  report: (error: unknown) => void,
+): void {
+  app.decorateRequest("problem", undefined);
+  let wrongKeyMinute = -1;
+  app.addHook("onSend", async (request, reply) => {
+    const { route } = request.routeOptions.config;
+    const { problem, principal } = request;
+    const isRefused = problem !== undefined && REFUSED.has(problem.code);
+    const action = (route && AUDITED[route]) ?? (isRefused ? `refused:${route ?? "unknown"}` : undefined);
+    const entry = {
+      address: request.ip,
+      request_id: request.id,
+      detail: problem ? withoutSecrets(problem.message) : null,
+    };
+    try {
+      if (principal && action !== undefined)
+        await audit.append(principal.tenant, {
+          ...entry,
+          action,
+          target: targetOf(request),
+          outcome: reply.statusCode < 400 ? "done" : reply.statusCode < 500 ? "refused" : "failed",
+          actor: principal.name,
+          key_id: principal.keyId.slice(0, 12),
+        });
+      // Wrong keys belong to no tenant, and anybody can send them without end: one entry a minute, for the operator.
+      const minute = Math.floor(now() / 60_000);
+      if (!principal && problem?.code === "unauthorized" && sentKey(request) && minute !== wrongKeyMinute) {
+        wrongKeyMinute = minute;
+        await audit.append(OPERATOR_TENANT, { ...entry, action: "key.wrong", outcome: "refused" });
+      }
+    } catch (error) {
+      report(error);
+    }
+  });
+}
+
+function sentKey({ headers }: FastifyRequest): boolean {
+  return headers["x-api-key"] !== undefined || headers.authorization !== undefined;
+}
+
+/** What a request is about: the last thing that its path names, or the name of what it makes. */
+function targetOf({ params, body }: FastifyRequest): string | null {
+  const named = Object.values((params ?? {}) as Record<string, string>).at(-1);
+  if (named !== undefined) return named.slice(0, 100);
+  const { name, url } = (body ?? {}) as { readonly name?: unknown; readonly url?: unknown };
+  if (typeof name === "string") return name.slice(0, 100);
+  // Of an address only its host: what follows may be a secret.
+  return typeof url === "string" ? (URL.parse(url)?.host ?? null) : null;
+}

@@ -1,0 +1,105 @@
+import { createAuditLog, createMemoryStore } from "@skein/core";
+import { createKeys } from "@skein/server";
+import { createIds } from "@skein/protocol";
+import { openStore } from "skein";
+import { describe, expect, test } from "vitest";
+import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
+import { anyStore } from "./any-store.ts";
+import { caller, folder, session, testServer } from "./world.ts";
+
+type Entry = Record<string, unknown>;
+
+describe("the audit log of a server", () => {
+  test("says who did what to what, from where and with which result, and keeps no secret", async () => {
+    const store = await anyStore(folder());
+    const { call, url } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
+    const key = await call("POST", "/v1/keys", { name: "ci", scopes: ["run"] });
+    const ci = caller(url, String(key.body["key"]));
+    expect((await ci("POST", "/v1/agents", { name: "Mine" })).status).toBe(403);
+    const { id, path } = await session(call);
+    expect((await ci("POST", `${path}/awaits/toolu_none`, { content: "yes" })).status).toBe(409);
+    expect((await call("GET", `${path}/export`)).status).toBe(200);
+    await call("POST", "/v1/webhooks", { url: "http://127.0.0.1:9/secret-path", events: ["session.completed"] });
+    expect((await ci("DELETE", path)).status).toBe(204);
+    expect((await caller(url, "skein_wrong")("GET", "/v1/me")).status).toBe(401);
+    expect((await call("DELETE", `/v1/keys/${key.body.id}`)).status).toBe(204);
+
+    const { body } = await call("GET", "/v1/audit?limit=200");
+    const said = body.data
+      .map(({ action, actor, target, outcome }: Entry) => [action, actor, target, outcome])
+      .reverse();
+    const admin = "first start";
+    expect(said).toEqual([
+      ["key.create", admin, "ci", "done"],
+      ["agent.create", "ci", null, "refused"],
+      ["agent.create", admin, "Helper", "done"],
+      ["await.answer", "ci", "toolu_none", "refused"],
+      ["session.export", admin, id, "done"],
+      ["webhook.create", admin, "127.0.0.1:9", "done"],
+      ["session.delete", "ci", id, "done"],
+      ["key.wrong", null, null, "refused"],
+      ["key.revoke", admin, key.body.id, "done"],
+    ]);
+    expect(body.data.every(({ address, request_id }: Entry) => address === "127.0.0.1" && request_id !== null)).toBe(
+      true,
+    );
+    expect(body.data.find(({ outcome }: Entry) => outcome === "refused" && outcome)).toMatchObject({
+      detail: expect.any(String),
+    });
+    expect(JSON.stringify(body)).not.toMatch(/secret-path|whsec_/);
+    expect(JSON.stringify(body)).not.toContain(key.body["key"]);
+
+    // Filters and pages.
+    const asked = async (query: string) => (await call("GET", `/v1/audit?${query}`)).body;
+    expect((await asked("actor=ci&outcome=refused")).data.map(({ action }: Entry) => action)).toEqual([
+      "await.answer",
+      "agent.create",
+    ]);
+    expect((await asked("action=session.delete")).data).toHaveLength(1);
+    const first = await asked("limit=4");
+    const second = await asked(`limit=200&cursor=${String(first["next_cursor"])}`);
+    expect([...first.data, ...second.data].map(({ id: entry }: Entry) => entry)).toEqual(
+      body.data.map(({ id: entry }: Entry) => entry),
+    );
+    expect((await asked(`since=${new Date(Date.now() + 60_000).toISOString()}`)).data).toEqual([]);
+    expect((await asked(`until=${new Date(Date.now() - 60_000).toISOString()}`)).data).toEqual([]);
+    expect((await call("GET", "/v1/audit?outcome=perhaps")).status).toBe(422);
+
+    // Another tenant's admin sees nothing of it; there is no way to change or delete an entry.
+    const opened = /^(sqlite|postgres)/.test(store) ? await openStore(store) : undefined;
+    if (opened) {
+      const other = await createKeys({ records: opened.records }).make({
+        name: "root",
+        scopes: ["admin"],
+        tenant: "other",
+      });
+      await opened.close();
+      expect((await caller(url, other)("GET", "/v1/audit")).body.data).toEqual([]);
+    }
+    for (const method of ["DELETE", "PATCH", "POST"]) expect((await call(method, "/v1/audit", {})).status).toBe(405);
+  });
+
+  test.skipIf(!hasBubblewrap)("can be asked in SQL", async () => {
+    const { call, url, key } = await testServer();
+    await call("POST", "/v1/keys", { name: "ci", scopes: ["run"] });
+    const sql = "SELECT action, actor, target, outcome FROM skein.audit";
+    const headers = { "x-api-key": key, "content-type": "application/json" };
+    const answer = await fetch(`${url}/v1/sql`, { method: "POST", headers, body: JSON.stringify({ sql }) });
+    expect(await answer.text()).toContain('"key.create"');
+  });
+});
+
+test("entries are forgotten when they are older than the log is kept, and no earlier", async () => {
+  const { records } = createMemoryStore();
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  const now = (): number => time;
+  const audit = createAuditLog({ records, ids: createIds({ now }), now, keepDays: 30 });
+  for (const day of [0, 10, 20]) {
+    time = Date.parse("2026-01-01T00:00:00Z") + day * 24 * 3600 * 1000;
+    await audit.append(day === 10 ? "b" : "a", { action: `day.${day}` });
+  }
+  time = Date.parse("2026-02-10T00:00:01Z");
+  await audit.sweep();
+  expect((await audit.list("a")).items.map(({ action }) => action)).toEqual(["day.20"]);
+  expect((await audit.list("b")).items).toEqual([]);
+});
