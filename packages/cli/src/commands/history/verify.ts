@@ -8,7 +8,7 @@ import { size } from "../../terminal/times.ts";
 export const verifyCommand = historyCommand({
   name: "history verify",
   summary: "Read every line and report damage by file and line",
-  shares: ["root", "project", "since", "until", "json", "archive", "pager"],
+  shares: ["root", "source", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [
     ["skein history verify", "Everything; exit code 1 if there is damage"],

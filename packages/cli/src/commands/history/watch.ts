@@ -9,7 +9,7 @@ import { clock } from "../../terminal/times.ts";
 export const watchCommand = historyCommand({
   name: "history watch",
   summary: "What is being written now, until Ctrl-C",
-  shares: ["root", "json"],
+  shares: ["root", "source", "json"],
   isLive: true,
   options: { bookkeeping: { about: "Also lines that nobody said: titles, snapshots, modes" } },
   examples: [

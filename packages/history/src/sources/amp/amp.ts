@@ -9,7 +9,6 @@ const threadName = /^T-[0-9a-f-]+\.json$/;
 
 export const amp: HistorySource = {
   name: "amp",
-  title: "Amp",
   roots: ({ env, homes }) =>
     env["AMP_DATA_DIR"] ? [env["AMP_DATA_DIR"]] : homes.map((home) => join(home, ".local", "share", "amp")),
   owns: (path) => entriesIn(join(path, "threads")).some(({ name }) => threadName.test(name)),

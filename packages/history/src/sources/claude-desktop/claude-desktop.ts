@@ -15,7 +15,6 @@ const sidecarName = /^local_[0-9a-f-]+\.json$/;
 
 export const claudeDesktop: HistorySource = {
   name: "claude-desktop",
-  title: "Claude Desktop",
   roots(places) {
     const { env, platform } = places;
     const store = env["LOCALAPPDATA"];

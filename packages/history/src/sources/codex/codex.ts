@@ -12,7 +12,6 @@ const rolloutName = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)\.jsonl(?:\.zs
 
 export const codex: HistorySource = {
   name: "codex",
-  title: "Codex",
   roots: ({ env, homes }) => (env["CODEX_HOME"] ? [env["CODEX_HOME"]] : homes.map((home) => join(home, ".codex"))),
   owns: (path) =>
     isFolder(join(path, "archived_sessions")) ||

@@ -10,7 +10,6 @@ import { chatSpans } from "./spans.ts";
 
 export const copilot: HistorySource = {
   name: "copilot",
-  title: "GitHub Copilot CLI",
   roots: ({ env, homes }) => (env["COPILOT_HOME"] ? [env["COPILOT_HOME"]] : homes.map((home) => join(home, ".copilot"))),
   owns: (path) => isFolder(join(path, "session-state")),
   units: findSessions,

@@ -10,7 +10,6 @@ import { readText } from "./text-transcript.ts";
 
 export const cursor: HistorySource = {
   name: "cursor",
-  title: "Cursor",
   roots(places) {
     const { env, homes } = places;
     const given = env["CURSOR_CONFIG_DIR"];

@@ -7,7 +7,6 @@ import type { TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const droid: HistorySource = {
   name: "droid",
-  title: "Droid",
   roots: ({ homes }) => homes.map((home) => join(home, ".factory")),
   owns: (path) =>
     isFolder(join(path, "sessions")) &&

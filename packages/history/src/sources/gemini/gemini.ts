@@ -10,7 +10,6 @@ import { createChat } from "./chat.ts";
 
 export const gemini: HistorySource = {
   name: "gemini",
-  title: "Gemini CLI",
   roots: ({ env, homes }) =>
     env["GEMINI_CLI_HOME"] ? [join(env["GEMINI_CLI_HOME"], ".gemini")] : homes.map((home) => join(home, ".gemini")),
   owns: (path) =>

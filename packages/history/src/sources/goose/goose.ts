@@ -8,7 +8,6 @@ import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const goose: HistorySource = {
   name: "goose",
-  title: "Goose",
   roots({ env, homes, platform }) {
     if (env["GOOSE_PATH_ROOT"]) return [join(env["GOOSE_PATH_ROOT"], "data", "sessions")];
     const windows = env["APPDATA"] ? [join(env["APPDATA"], "Block", "goose", "data", "sessions")] : [];

@@ -10,7 +10,6 @@ import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const grok: HistorySource = {
   name: "grok",
-  title: "Grok",
   roots: ({ env, homes }) => (env["GROK_HOME"] ? [env["GROK_HOME"]] : homes.map((home) => join(home, ".grok"))),
   owns: (path) => entriesIn(join(path, "sessions")).some(({ name }) => name.startsWith("%") || isFile(join(path, "sessions", name, ".cwd"))),
   units: findSessions,

@@ -9,7 +9,6 @@ import { createCodeWire } from "./code-wire.ts";
 
 export const kimi: HistorySource = {
   name: "kimi",
-  title: "Kimi",
   roots: ({ env, homes }) => [
     ...(env["KIMI_SHARE_DIR"] ? [env["KIMI_SHARE_DIR"]] : homes.map((home) => join(home, ".kimi"))),
     ...(env["KIMI_CODE_HOME"] ? [env["KIMI_CODE_HOME"]] : homes.map((home) => join(home, ".kimi-code"))),

@@ -11,7 +11,6 @@ const databaseName = /^opencode(?:-[A-Za-z0-9_.-]+)?\.db$/;
 
 export const opencode: HistorySource = {
   name: "opencode",
-  title: "opencode",
   roots({ env, homes }) {
     const folders = env["XDG_DATA_HOME"]
       ? [join(env["XDG_DATA_HOME"], "opencode")]

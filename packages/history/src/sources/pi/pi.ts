@@ -7,7 +7,6 @@ import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-wri
 
 export const pi: HistorySource = {
   name: "pi",
-  title: "pi",
   roots({ env, homes }) {
     const sessions = env["PI_CODING_AGENT_SESSION_DIR"];
     if (sessions) return [sessions];

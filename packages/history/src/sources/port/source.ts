@@ -17,8 +17,6 @@ export interface Places {
 export interface HistorySource {
   /** The name in `--source` and in the column `source`. */
   readonly name: SourceName;
-  /** The agent's name as people write it. */
-  readonly title: string;
   /** The folders (or database files) in which the agent may have its data. They need not exist. */
   roots(places: Places): readonly string[];
   /** True if this path has the shape of the agent's data. It must say no to the data of every other agent. */
@@ -77,6 +75,24 @@ export const sourceNames = [
 ] as const;
 
 export type SourceName = (typeof sourceNames)[number];
+
+/** The agents' names as people write them. */
+export const agentTitles: Readonly<Record<SourceName, string>> = {
+  "claude-desktop": "Claude Desktop",
+  "claude-code": "Claude Code",
+  copilot: "GitHub Copilot CLI",
+  cursor: "Cursor",
+  codex: "Codex",
+  grok: "Grok",
+  gemini: "Gemini CLI",
+  opencode: "opencode",
+  pi: "pi",
+  qwen: "Qwen Code",
+  droid: "Droid",
+  kimi: "Kimi",
+  amp: "Amp",
+  goose: "Goose",
+};
 
 export function isSourceName(name: string): name is SourceName {
   return (sourceNames as readonly string[]).includes(name);

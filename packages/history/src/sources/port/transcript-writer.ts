@@ -166,7 +166,7 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
         id: answer.call,
         type: "message",
         role: "assistant",
-        model: answer.model,
+        model: answer.model || "unknown",
         content: answer.content,
         stop_reason: answer.stopReason ?? null,
         stop_sequence: null,
@@ -187,7 +187,7 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
     usage(call, model, tokens, placed) {
       const timestamp = timeOf(placed.at);
       // A call without a message has the form in which Claude Code once wrote the calls of subagents.
-      const message = { type: "assistant", message: { id: call, model, usage: usageOf(tokens) } };
+      const message = { type: "assistant", message: { id: call, model: model || "unknown", usage: usageOf(tokens) } };
       emit({
         type: "progress",
         sessionId: parent?.sessionId ?? sessionId,

@@ -7,7 +7,6 @@ import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-wri
 
 export const qwen: HistorySource = {
   name: "qwen",
-  title: "Qwen Code",
   roots({ env, homes }) {
     const given = env["QWEN_RUNTIME_DIR"] || env["QWEN_HOME"];
     return given ? [given] : homes.map((home) => join(home, ".qwen"));
