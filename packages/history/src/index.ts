@@ -88,7 +88,7 @@ export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts"
 export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
 export { isSourceName, sourceNames, type SourceName } from "./sources/port/source.ts";
-export { withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
+export { recogniseSource, withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
 export { burnRateOf } from "./usage/burn-rate.ts";
 export { contextTokens } from "./usage/context-size.ts";
 export { getToolUsage, type ToolUsage } from "./usage/get-tool-usage.ts";

@@ -55,7 +55,8 @@ export const PLACE_OPTIONS = {
 export const ROOT_OPTION = {
   takes: "FOLDER",
   several: true,
-  about: "A data directory of Claude Code or of another agent (default: where each agent has its own); may be given several times",
+  about:
+    "A data directory of Claude Code or of another agent (default: where each agent has its own); may be given several times",
 } as const satisfies Option;
 
 export const SOURCE_OPTION = {

@@ -3,7 +3,17 @@
  * function of the library can read them. That directory is made from the archive and can be deleted at any time.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
@@ -74,7 +84,8 @@ function makeView(root: string, folder: string, view: string): string | undefine
 function nameSource(root: string, view: string): void {
   const mark = markOf(root);
   const path = join(view, "source.json");
-  if (mark && !existsSync(path)) writeFileSync(path, JSON.stringify({ ...mark, claims: [] }), { mode: 0o600 });
+  if (mark && !existsSync(path))
+    writeFileSync(path, JSON.stringify({ ...mark, claims: [], problems: [] }), { mode: 0o600 });
 }
 
 /** Does nothing if the file already equals the archived one. */

@@ -42,7 +42,7 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
       onProgress: onTranslated && ((done, total) => onTranslated(source.name, done, total)),
     });
     problems.push(...state.problems.map((problem) => ({ ...problem, source: source.name })));
-    if (Object.keys(state.units).length > 0) mirrors.push(folder);
+    if (Object.keys(state.units).length + state.problems.length > 0) mirrors.push(folder);
   }
   if (mirrors.length === 0 && claude) return { config: roots.claude ? config : { ...config, dataPath: [] }, problems };
   const dataPath = [...(claude ? (roots.claude ?? []) : []), ...mirrors];
@@ -76,13 +76,19 @@ function rootsOf(
     return source && wanted.has(source.name) ? [{ source, path }] : [];
   });
   const rest = given.filter((path) => !others.some((other) => other.path === path));
-  const claude = rest.length > 0 && wanted.has("claude-code") ? existingRoots({ ...config, dataPath: rest }) : undefined;
+  const claude =
+    rest.length > 0 && wanted.has("claude-code") ? existingRoots({ ...config, dataPath: rest }) : undefined;
   return { claude, others, looked: given };
 }
 
 /** Whose data this is, by its shape; undefined for Claude Code's and for what nobody knows. */
-export function recognise(path: string): HistorySource | undefined {
+function recognise(path: string): HistorySource | undefined {
   return otherSources.find((source) => source.owns(path));
+}
+
+/** The name of the source whose data this is; Claude Code if it has no other's shape. */
+export function recogniseSource(path: string): SourceName {
+  return recognise(path)?.name ?? "claude-code";
 }
 
 function orNone<T>(work: () => T): T | undefined {

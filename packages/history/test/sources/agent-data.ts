@@ -96,7 +96,8 @@ export function agentData(agent: (typeof agentNames)[number]): AgentData {
   const folder = temporaryFolder();
   const name = (agent === "opencode-2" ? "opencode" : agent) as SourceName;
   cpSync(join(fixtures, name), folder, { recursive: true });
-  for (const [sql, database] of databases[agent] ?? []) sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));
+  for (const [sql, database] of databases[agent] ?? [])
+    sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));
   if (agent === "opencode-2") rmSync(join(folder, "storage"), { recursive: true });
   const whole = JSON.parse(readFileSync(join(folder, "expected.json"), "utf8")) as Expected & Record<string, Expected>;
   const expected = agent === "opencode" ? whole["v1.sql+storage"] : agent === "opencode-2" ? whole["v2.sql"] : whole;

@@ -81,8 +81,14 @@ describe.each(agentNames)("%s", (agent) => {
 function reasoningIn(config: LibraryConfig): number {
   const calls = new Map<string, number>();
   for (const { path } of discover(config).files)
-    for (const line of readFileSync(path, "utf8").split("\n").filter((text) => text !== "")) {
-      const { type, message, data } = JSON.parse(line) as { type: string; message?: Call; data?: { message?: { message?: Call } } };
+    for (const line of readFileSync(path, "utf8")
+      .split("\n")
+      .filter((text) => text !== "")) {
+      const { type, message, data } = JSON.parse(line) as {
+        type: string;
+        message?: Call;
+        data?: { message?: { message?: Call } };
+      };
       const call = type === "progress" ? data?.message?.message : message;
       const tokens = call?.usage?.output_tokens_details?.reasoning_tokens;
       if (call?.id !== undefined && tokens !== undefined) calls.set(call.id, tokens);

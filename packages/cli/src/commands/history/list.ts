@@ -53,7 +53,10 @@ export const list = historyCommand({
       paint.blue(shortenPath(session.projectPath, projectWidth)),
       session.summary === null
         ? paint.dim("(no title)")
-        : shorten(session.summary, titleWidth(screen.columns, others + (isNarrow ? 0 : 8) + (isMixed ? 16 : 0) + idWidth - 8)),
+        : shorten(
+            session.summary,
+            titleWidth(screen.columns, others + (isNarrow ? 0 : 8) + (isMixed ? 16 : 0) + idWidth - 8),
+          ),
     ]);
     const columns = [
       ...(isWhole ? [{ title: "#", align: "right" as const }] : []),

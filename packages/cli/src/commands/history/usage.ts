@@ -22,7 +22,8 @@ export const usage = historyCommand({
       takes: "VIEW",
       several: true,
       kind: oneOf(...views),
-      about: "day, week, month, model, project, source (the agent), session or block (5 hours, an estimate); may be given several times",
+      about:
+        "day, week, month, model, project, source (the agent), session or block (5 hours, an estimate); may be given several times",
     },
     breakdown: { short: "b", about: "Each day, week or month also by model" },
     timezone: {
@@ -36,7 +37,10 @@ export const usage = historyCommand({
     ["skein history usage --by block --limit 5", "Five-hour blocks, with burn rate and projection of the last"],
     ["skein history usage --by project --by session", "Where it went"],
     ["skein history usage --by source", "What each agent used"],
-    ["skein history usage --json", "totals, byDay, byWeek, byMonth, byModel, byProject, bySource, bySession and blocks"],
+    [
+      "skein history usage --json",
+      "totals, byDay, byWeek, byMonth, byModel, byProject, bySource, bySession and blocks",
+    ],
   ],
   async run({ screen, values, library }) {
     const shown = values.by ?? (["day", "model"] as const);

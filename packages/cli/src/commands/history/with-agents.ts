@@ -18,13 +18,15 @@ export async function withAgents(
       ...library,
       sources,
       onTranslated: (source, done, total) => {
-        if (done % 20 === 0 || done === total) screen.progress(styledText`Reading ${source}: ${done} of ${total} sessions`);
+        if (done % 20 === 0 || done === total)
+          screen.progress(styledText`Reading ${source}: ${done} of ${total} sessions`);
       },
     });
     screen.progress(undefined);
     for (const { source, path, message } of problems.slice(0, MOST_NAMED))
       screen.note(styledText`${source}: ${path}: ${message}`);
-    if (problems.length > MOST_NAMED) screen.note(styledText`and ${problems.length - MOST_NAMED} more that could not be read`);
+    if (problems.length > MOST_NAMED)
+      screen.note(styledText`and ${problems.length - MOST_NAMED} more that could not be read`);
     return config;
   } catch (error) {
     // Without any data the command says so itself.

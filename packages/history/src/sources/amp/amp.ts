@@ -80,7 +80,9 @@ function tokensOf(usage: Value): CallTokens | undefined {
 // oxlint-disable-next-line max-params
 function writeEvent(unit: Unit, thread: Value, event: Value, from: string, writer: TranscriptWriter): void {
   const { input, output } = objectOf(event["tokens"]);
-  const message = arrayOf(thread["messages"]).map(objectOf).find(({ messageId }) => messageId === event["toMessageId"]);
+  const message = arrayOf(thread["messages"])
+    .map(objectOf)
+    .find(({ messageId }) => messageId === event["toMessageId"]);
   const cache = tokensOf(objectOf(message?.["usage"]));
   const tokens = {
     input: numberOf(input) ?? 0,

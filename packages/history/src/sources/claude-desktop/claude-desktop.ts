@@ -67,7 +67,14 @@ function coworkUnits(root: string, path: string, problems: Problem[]): readonly 
 function auditUnit(root: string, path: string, sidecar: Value): readonly Unit[] {
   const audit = join(path.slice(0, -".json".length), "audit.jsonl");
   const id = stringOf(sidecar["cliSessionId"]) ?? basename(path, ".json");
-  return isFile(audit) ? [{ ...unitsOf(root, { path, sidecar, id, transcript: audit })[0], extra: { ...headOf(sidecar), audit: true } } as Unit] : [];
+  return isFile(audit)
+    ? [
+        {
+          ...unitsOf(root, { path, sidecar, id, transcript: audit })[0],
+          extra: { ...headOf(sidecar), audit: true },
+        } as Unit,
+      ]
+    : [];
 }
 
 interface DesktopSession {
@@ -82,7 +89,14 @@ function unitsOf(root: string, { path, sidecar, id, transcript, claims }: Deskto
   const head = headOf(sidecar);
   const { stamp, mtimeMs } = stampOf(transcript);
   // The sidecar is written at every focus; only what is shown of it counts.
-  const main = { id, root, path: transcript, mtimeMs, stamp: `${stamp} ${JSON.stringify(head)}`, extra: { ...head, sidecar: path, ...(claims && { claims }) } };
+  const main = {
+    id,
+    root,
+    path: transcript,
+    mtimeMs,
+    stamp: `${stamp} ${JSON.stringify(head)}`,
+    extra: { ...head, sidecar: path, ...(claims && { claims }) },
+  };
   const folder = join(transcript.slice(0, -".jsonl".length), "subagents");
   const agents = filesNamed(folder, /^agent-.*\.jsonl$/, [], 2).map((agent): Unit => {
     const agentId = basename(agent, ".jsonl").slice("agent-".length);
@@ -92,7 +106,11 @@ function unitsOf(root: string, { path, sidecar, id, transcript, claims }: Deskto
 }
 
 /** In the editor's tab the project is where it was opened, in a sandbox the folder that the person chose. */
-function headOf(sidecar: Value): { readonly title: string | null; readonly cwd: string | null; readonly created: number | null } {
+function headOf(sidecar: Value): {
+  readonly title: string | null;
+  readonly cwd: string | null;
+  readonly created: number | null;
+} {
   const [chosen] = arrayOf(sidecar["userSelectedFolders"]);
   const cwd = stringOf(chosen) ?? stringOf(sidecar["originCwd"]) ?? stringOf(sidecar["cwd"]);
   return { title: stringOf(sidecar["title"]), cwd, created: numberOf(sidecar["createdAt"]) };
@@ -102,12 +120,13 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   const { title, cwd, parent, audit } = unit.extra ?? {};
   writer.place({ cwd: stringOf(cwd) });
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
+  // First, so that whoever looks for the first folder finds this one and not the sandbox's.
+  if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
   eachLine(unit.path, (bytes) => {
     const line = bytes.toString("utf8");
     if (audit === true) writeAudit(line, writer);
     else writer.copy(line);
   });
-  if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd }));
   if (parent === undefined) writer.title(stringOf(title), "sidecar");
 }
 
@@ -125,11 +144,22 @@ function writeAudit(line: string, writer: TranscriptWriter): void {
           cacheRead: of("cacheReadInputTokens"),
           cacheWrite: of("cacheCreationInputTokens"),
         };
-        writer.usage(`audit:${String(value["session_id"])}:${String(at)}:${model}`, model, tokens, { at: stringOf(at), from });
+        writer.usage(`audit:${String(value["session_id"])}:${String(at)}:${model}`, model, tokens, {
+          at: stringOf(at),
+          from,
+        });
       }
     } else if (type === "user" || type === "assistant") {
       const { usage: _placeholder, ...message } = objectOf(value["message"]);
-      writer.copy(JSON.stringify({ parentUuid: writer.last, ...value, message, timestamp: at, isSidechain: value["parent_tool_use_id"] !== null }));
+      writer.copy(
+        JSON.stringify({
+          parentUuid: writer.last,
+          ...value,
+          message,
+          timestamp: at,
+          isSidechain: value["parent_tool_use_id"] !== null,
+        }),
+      );
     } else writer.other(String(type), value, { at: stringOf(at), from });
   }
 }

@@ -109,4 +109,3 @@ function turnsIn(path: string): ReadonlySet<string> {
   }
   return turns;
 }
-

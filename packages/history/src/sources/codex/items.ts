@@ -3,9 +3,13 @@ import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../
 import type { Block } from "../port/transcript-writer.ts";
 
 /** Texts that Codex itself puts into the role of the user. */
-const machineText = /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode)\b|# AGENTS\.md)/;
+const machineText =
+  /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode)\b|# AGENTS\.md)/;
 
-export function userBlocks(content: unknown): { readonly content: string | readonly Block[]; readonly isMeta: boolean } {
+export function userBlocks(content: unknown): {
+  readonly content: string | readonly Block[];
+  readonly isMeta: boolean;
+} {
   if (typeof content === "string") return { content, isMeta: machineText.test(content) };
   const blocks = arrayOf(content).map(objectOf).map(partOf);
   const [first] = blocks;

@@ -74,7 +74,13 @@ export function createRollout(
   const result = (callId: string, payload: Value, at: string | null, from: string): void => {
     const { content, isError, details } = outputOf(payload["output"]);
     const write = (): void =>
-      void writer.result(callId, content, { at, from, isError, ...(details !== undefined && { details }), ...parent() });
+      void writer.result(callId, content, {
+        at,
+        from,
+        isError,
+        ...(details !== undefined && { details }),
+        ...parent(),
+      });
     if (open) waiting.push(write);
     else write();
   };
@@ -104,7 +110,8 @@ export function createRollout(
     }
     answer(block, at, from);
     // The model's own search has no result of its own.
-    if (type === "web_search_call") result(String(block["id"]), { output: stringOf(payload["status"]) ?? "" }, at, from);
+    if (type === "web_search_call")
+      result(String(block["id"]), { output: stringOf(payload["status"]) ?? "" }, at, from);
   };
   const rollBack = (turnsBack: number): void => {
     flush();
@@ -210,7 +217,8 @@ function createCopyGate(turnsOf: (threadId: string) => ReadonlySet<string> | und
       const turn = stringOf(payload["turn_id"]);
       if (parentTurns) {
         // `task_started` comes before the context of its turn.
-        const names = type === "turn_context" || payload["type"] === "task_started" || payload["type"] === "turn_started";
+        const names =
+          type === "turn_context" || payload["type"] === "task_started" || payload["type"] === "turn_started";
         if (names && turn !== null && !parentTurns.has(turn)) isOpen = false;
       } else if (time - lastTime > 1000) isOpen = false;
       lastTime = time;
@@ -218,4 +226,3 @@ function createCopyGate(turnsOf: (threadId: string) => ReadonlySet<string> | und
     },
   };
 }
-

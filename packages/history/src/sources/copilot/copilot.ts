@@ -10,7 +10,8 @@ import { chatSpans } from "./spans.ts";
 
 export const copilot: HistorySource = {
   name: "copilot",
-  roots: ({ env, homes }) => (env["COPILOT_HOME"] ? [env["COPILOT_HOME"]] : homes.map((home) => join(home, ".copilot"))),
+  roots: ({ env, homes }) =>
+    env["COPILOT_HOME"] ? [env["COPILOT_HOME"]] : homes.map((home) => join(home, ".copilot")),
   owns: (path) => isFolder(join(path, "session-state")),
   units: findSessions,
   read(unit, writer) {

@@ -74,7 +74,15 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
     const write = (): void => {
       const { tokens, call } = tokensFor(numberOf(data["outputTokens"]));
       const stopReason = requests.length > 0 ? "tool_use" : "end_turn";
-      writer.answer({ ...placed, id, call: `copilot:${sessionId}:${call?.id ?? id}`, model: call?.model || named, content, tokens, stopReason });
+      writer.answer({
+        ...placed,
+        id,
+        call: `copilot:${sessionId}:${call?.id ?? id}`,
+        model: call?.model || named,
+        content,
+        tokens,
+        stopReason,
+      });
     };
     answers.set(id, write);
     later(write);
@@ -106,7 +114,8 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
       const spent = legs.add(objectOf(data["modelMetrics"]));
       later(() => {
         if (usage.rows.length > 0) return;
-        for (const { name, tokens } of spent) writer.usage(`copilot:${sessionId}:${placed.from}:${name}`, name, tokens, placed);
+        for (const { name, tokens } of spent)
+          writer.usage(`copilot:${sessionId}:${placed.from}:${name}`, name, tokens, placed);
       });
     },
     "session.snapshot_rewind": (data) => {
@@ -125,7 +134,12 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
       const type = stringOf(event["type"]) ?? "unknown";
       const id = stringOf(event["id"]);
       const side = stringOf(event["agentId"]) ?? stringOf(objectOf(event["data"])["parentToolCallId"]);
-      const placed = { at: stringOf(event["timestamp"]), from, ...(id !== null && { id }), ...(side !== null && { side }) };
+      const placed = {
+        at: stringOf(event["timestamp"]),
+        from,
+        ...(id !== null && { id }),
+        ...(side !== null && { side }),
+      };
       const handle = handlers[type];
       if (handle) handle(objectOf(event["data"]), placed);
       else if (!silent.has(type)) later(() => writer.other(type, objectOf(event["data"]), placed));

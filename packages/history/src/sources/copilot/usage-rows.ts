@@ -41,11 +41,18 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
       // The columns came one by one.
       const known = database.columns("assistant_usage_events");
       if (!known.has("session_id") || !known.has("id")) return;
-      const chosen = ["id", "session_id", "model", "created_at", ...Object.values(columns)].filter((name) => known.has(name));
+      const chosen = ["id", "session_id", "model", "created_at", ...Object.values(columns)].filter((name) =>
+        known.has(name),
+      );
       database.each(`SELECT ${chosen.join(", ")} FROM assistant_usage_events ORDER BY id`, [], (row) => {
         const tokens = tokensOf((name) => numberOf(row[columns[name as keyof typeof columns]]) ?? 0);
         const session = String(row["session_id"]);
-        const call = { id: String(row["id"]), model: String(row["model"] ?? ""), tokens, at: String(row["created_at"] ?? "") };
+        const call = {
+          id: String(row["id"]),
+          model: String(row["model"] ?? ""),
+          tokens,
+          at: String(row["created_at"] ?? ""),
+        };
         rows.set(session, [...(rows.get(session) ?? []), call]);
       });
     });

@@ -20,7 +20,9 @@ export const cursor: HistorySource = {
   owns: (path) =>
     isFile(path)
       ? path.endsWith(".vscdb") && isEditorDatabase(path)
-      : entriesIn(join(path, "projects")).some(({ name }) => isFolder(join(path, "projects", name, "agent-transcripts"))),
+      : entriesIn(join(path, "projects")).some(({ name }) =>
+          isFolder(join(path, "projects", name, "agent-transcripts")),
+        ),
   units: (root) => (isFile(root) ? findComposers(root) : findTranscripts(root)),
   read(unit, writer) {
     if (unit.extra?.["composer"] === true) return readComposer(unit, writer);

@@ -5,12 +5,18 @@ import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/v
 import type { Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
-export function createTranscript(unit: Unit, writer: TranscriptWriter): { add(line: Value, from: string): void; finish(): void } {
+export function createTranscript(
+  unit: Unit,
+  writer: TranscriptWriter,
+): { add(line: Value, from: string): void; finish(): void } {
   const lines: { readonly value: Value; readonly from: string }[] = [];
   return {
     add: (value, from) => void lines.push({ value, from }),
     finish() {
-      const cwd = folderNamed(String(unit.extra?.["project"]), lines.flatMap(({ value }) => pathsIn(value)));
+      const cwd = folderNamed(
+        String(unit.extra?.["project"]),
+        lines.flatMap(({ value }) => pathsIn(value)),
+      );
       writer.place({ cwd });
       for (const { value, from } of lines) writeLine(unit, value, from, writer);
     },

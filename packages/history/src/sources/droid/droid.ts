@@ -1,7 +1,16 @@
 /** Droid (Factory): a file of lines per session, and its settings with one sum of tokens. */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
-import { documentAt, eachRecord, entriesIn, filesNamed, firstRecord, isFolder, originalLine, unitOf } from "../port/files.ts";
+import {
+  documentAt,
+  eachRecord,
+  entriesIn,
+  filesNamed,
+  firstRecord,
+  isFolder,
+  originalLine,
+  unitOf,
+} from "../port/files.ts";
 import type { HistorySource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -35,7 +44,12 @@ function writeRecord(record: Value, from: string, unit: Unit, writer: Transcript
   const message = objectOf(record["message"]);
   const id = stringOf(record["id"]) ?? from;
   const before = stringOf(record["parentId"]);
-  const placed = { id, from, at: stringOf(record["timestamp"]), ...(before !== null && { parent: writer.uuidOf(before) }) };
+  const placed = {
+    id,
+    from,
+    at: stringOf(record["timestamp"]),
+    ...(before !== null && { parent: writer.uuidOf(before) }),
+  };
   if (record["type"] === "session_start") {
     writer.place({ cwd: stringOf(record["cwd"]) });
     writer.title(stringOf(record["title"]), from);
@@ -59,9 +73,15 @@ function writeUsage(unit: Unit, writer: TranscriptWriter): void {
   const settings = documentAt(settingsOf(unit.path));
   const usage = objectOf(settings?.["tokenUsage"]);
   const of = (key: string): number => numberOf(usage[key]) ?? 0;
-  const tokens = { input: of("inputTokens"), output: of("outputTokens"), cacheRead: of("cacheReadTokens"), cacheWrite: of("cacheCreationTokens") };
+  const tokens = {
+    input: of("inputTokens"),
+    output: of("outputTokens"),
+    cacheRead: of("cacheReadTokens"),
+    cacheWrite: of("cacheCreationTokens"),
+  };
   if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) return;
   const at = stringOf(settings?.["providerLockTimestamp"]) ?? unit.mtimeMs;
   writer.usage(`droid:${unit.id}`, modelOf(unit), tokens, { at, from: "settings.json" });
-  if (of("thinkingTokens") > 0) writer.other("thinking-tokens", { thinkingTokens: of("thinkingTokens") }, { at, from: "settings.json" });
+  if (of("thinkingTokens") > 0)
+    writer.other("thinking-tokens", { thinkingTokens: of("thinkingTokens") }, { at, from: "settings.json" });
 }

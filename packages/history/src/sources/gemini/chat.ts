@@ -16,7 +16,9 @@ interface Recorded {
   tokens?: Value;
 }
 
-type Step = { readonly kind: "message"; readonly id: string } | { readonly kind: "compaction"; readonly ids: readonly string[] };
+type Step =
+  | { readonly kind: "message"; readonly id: string }
+  | { readonly kind: "compaction"; readonly ids: readonly string[] };
 
 export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   const messages = new Map<string, Recorded>();
@@ -84,14 +86,25 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   };
 }
 
-function writeMessage(message: Recorded, parent: string | null, sessionId: string, writer: TranscriptWriter): string | null {
+function writeMessage(
+  message: Recorded,
+  parent: string | null,
+  sessionId: string,
+  writer: TranscriptWriter,
+): string | null {
   const { value, from } = message;
   const id = String(value["id"]);
   const at = stringOf(value["timestamp"]);
   const type = stringOf(value["type"]);
   if (type === "user") {
     const content = partsOf(value["content"]);
-    return writer.user(content, { id, at, from, parent, isMeta: textOf(value["content"]).startsWith("<session_context>") });
+    return writer.user(content, {
+      id,
+      at,
+      from,
+      parent,
+      isMeta: textOf(value["content"]).startsWith("<session_context>"),
+    });
   }
   if (type !== "gemini") {
     writer.other(type ?? "unknown", value, { at, from });

@@ -3,7 +3,17 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import { arrayOf, isObject, objectOf, stringOf } from "../../model/value.ts";
-import { documentAt, documentOf, eachRecord, entriesIn, isFile, isFolder, originalLine, originalPart, stampOf } from "../port/files.ts";
+import {
+  documentAt,
+  documentOf,
+  eachRecord,
+  entriesIn,
+  isFile,
+  isFolder,
+  originalLine,
+  originalPart,
+  stampOf,
+} from "../port/files.ts";
 import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { createChat } from "./chat.ts";

@@ -25,7 +25,11 @@ export const goose: HistorySource = {
     const path = databaseIn(root);
     if (!isFile(path)) return { units: [], problems: [] };
     return readDatabase(path, (database) => {
-      if (!isKnown(database)) return { units: [], problems: [{ path, message: "a database whose tables Skein does not know: is it of a newer version?" }] };
+      if (!isKnown(database))
+        return {
+          units: [],
+          problems: [{ path, message: "a database whose tables Skein does not know: is it of a newer version?" }],
+        };
       const rows = database.all(`SELECT id, updated_at, accumulated_total_tokens AS tokens,
         (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages FROM sessions`);
       const units = rows.map(({ id, updated_at: updated, tokens, messages }): Unit => {
@@ -58,7 +62,8 @@ function readSession(database: OpenDatabase, unit: Unit, writer: TranscriptWrite
   if (!session) return;
   writer.place({ cwd: stringOf(session["working_dir"]) });
   const model = modelOf(session);
-  const sql = "SELECT id, message_id, role, content_json, created_timestamp FROM messages WHERE session_id = ? ORDER BY id";
+  const sql =
+    "SELECT id, message_id, role, content_json, created_timestamp FROM messages WHERE session_id = ? ORDER BY id";
   database.each(sql, [unit.id], (row) => writeMessage(row, unit, model, writer));
   writeUsage(session, unit, model, writer);
   writer.title(stringOf(session["name"]) || stringOf(session["description"]), `sessions/${unit.id}`);
@@ -106,7 +111,8 @@ function blockOf(part: Value): Block {
 
 /** `accumulated_*` are sums; the plain columns are those of the last call and serve only where there are no sums. */
 function writeUsage(session: Row, unit: Unit, model: string, writer: TranscriptWriter): void {
-  const of = (key: string): number => numberOf(session[`accumulated_${key}_tokens`]) ?? numberOf(session[`${key}_tokens`]) ?? 0;
+  const of = (key: string): number =>
+    numberOf(session[`accumulated_${key}_tokens`]) ?? numberOf(session[`${key}_tokens`]) ?? 0;
   const tokens = { input: of("input"), output: of("output") };
   if (tokens.input + tokens.output === 0) return;
   writer.usage(`goose:${unit.id}`, model, tokens, { at: unit.mtimeMs, from: `sessions/${unit.id}` });

@@ -11,10 +11,14 @@ import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 export const grok: HistorySource = {
   name: "grok",
   roots: ({ env, homes }) => (env["GROK_HOME"] ? [env["GROK_HOME"]] : homes.map((home) => join(home, ".grok"))),
-  owns: (path) => entriesIn(join(path, "sessions")).some(({ name }) => name.startsWith("%") || isFile(join(path, "sessions", name, ".cwd"))),
+  owns: (path) =>
+    entriesIn(join(path, "sessions")).some(
+      ({ name }) => name.startsWith("%") || isFile(join(path, "sessions", name, ".cwd")),
+    ),
   units: findSessions,
   read: readSession,
-  original: ({ path }, from) => originalLine(from.startsWith("updates ") ? join(path, "..", "updates.jsonl") : path, from.replace("updates ", "")),
+  original: ({ path }, from) =>
+    originalLine(from.startsWith("updates ") ? join(path, "..", "updates.jsonl") : path, from.replace("updates ", "")),
 };
 
 function findSessions(root: string): Found {
@@ -24,7 +28,9 @@ function findSessions(root: string): Found {
     if (!project.isDirectory()) continue;
     const folder = join(root, "sessions", project.name);
     for (const entry of entriesIn(folder, problems)) {
-      const [chat, updates, summary] = ["chat_history.jsonl", "updates.jsonl", "summary.json"].map((name) => join(folder, entry.name, name));
+      const [chat, updates, summary] = ["chat_history.jsonl", "updates.jsonl", "summary.json"].map((name) =>
+        join(folder, entry.name, name),
+      );
       if (!entry.isDirectory() || !chat || !updates || !summary || (!isFile(chat) && !isFile(updates))) continue;
       const extra = { summary, updates, cwd: folderOf(folder, project.name) };
       units.push({ id: entry.name, root, path: chat, ...stampOf(chat, updates, summary), extra });
@@ -67,7 +73,11 @@ function timesIn(path: string): Times {
       else if (kind === "tool_call") calls.set(call, at);
       else if (kind === "tool_call_update") results.set(call, at);
       else if (kind === "turn_completed" && isObject(update["usage"]))
-        turns.set(stringOf(update["prompt_id"]) ?? `line ${number}`, { usage: update["usage"], at, from: `updates line ${number}` });
+        turns.set(stringOf(update["prompt_id"]) ?? `line ${number}`, {
+          usage: update["usage"],
+          at,
+          from: `updates line ${number}`,
+        });
     }
   });
   return { prompts: [...prompts.values()], calls, results, turns };
@@ -76,7 +86,10 @@ function timesIn(path: string): Times {
 function readSession(unit: Unit, writer: TranscriptWriter): void {
   const summary = documentAt(String(unit.extra?.["summary"])) ?? {};
   const info = objectOf(summary["info"]);
-  writer.place({ cwd: stringOf(info["cwd"]) ?? stringOf(unit.extra?.["cwd"]), branch: stringOf(summary["head_branch"]) });
+  writer.place({
+    cwd: stringOf(info["cwd"]) ?? stringOf(unit.extra?.["cwd"]),
+    branch: stringOf(summary["head_branch"]),
+  });
   const parent = stringOf(summary["parent_session_id"]);
   const isSubagent = parent !== null && String(summary["session_kind"]).startsWith("subagent");
   if (isSubagent) writer.subagentOf({ sessionId: parent, description: stringOf(summary["session_summary"]) });
@@ -94,7 +107,13 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
 }
 
 // oxlint-disable-next-line max-params
-function writeUsage(call: string, usage: Value, model: string, placed: { at: number; from: string }, writer: TranscriptWriter): void {
+function writeUsage(
+  call: string,
+  usage: Value,
+  model: string,
+  placed: { at: number; from: string },
+  writer: TranscriptWriter,
+): void {
   const byModel = Object.entries(objectOf(usage["modelUsage"]));
   for (const [name, each] of byModel.length > 0 ? byModel : [[model, usage] as const]) {
     const of = (key: string): number => numberOf(objectOf(each)[key]) ?? 0;
@@ -132,7 +151,12 @@ function createMessages(id: string, writer: TranscriptWriter, times: Times, star
         const calls = arrayOf(value["tool_calls"]).map(objectOf);
         const text = stringOf(value["content"]) ?? "";
         at = times.calls.get(stringOf(calls[0]?.["id"]) ?? "") ?? at;
-        const uses = calls.map((call) => ({ type: "tool_use", id: call["id"], name: call["name"], input: inputOf(call["arguments"]) }));
+        const uses = calls.map((call) => ({
+          type: "tool_use",
+          id: call["id"],
+          name: call["name"],
+          input: inputOf(call["arguments"]),
+        }));
         answer([...(text === "" ? [] : [{ type: "text", text }]), ...uses], stringOf(value["model_id"]) ?? "", from);
       } else if (type === "tool_result") {
         const call = stringOf(value["tool_call_id"]) ?? "";

@@ -83,7 +83,11 @@ export function createCliWire(sessionId: string, writer: TranscriptWriter): Wire
         }
         case "ToolCall": {
           const call = objectOf(payload["function"]);
-          block({ type: "tool_use", id: payload["id"], name: call["name"], input: inputOf(call["arguments"]) }, at, from);
+          block(
+            { type: "tool_use", id: payload["id"], name: call["name"], input: inputOf(call["arguments"]) },
+            at,
+            from,
+          );
           return;
         }
         case "ToolResult": {

@@ -25,7 +25,11 @@ export function createCodeWire(sessionId: string, writer: TranscriptWriter): Wir
     const part = objectOf(event["part"]);
     const thinking = stringOf(part["think"]);
     if (type === "tool.call")
-      steps.block({ type: "tool_use", id: event["toolCallId"], name: event["name"], input: objectOf(event["args"]) }, at, from);
+      steps.block(
+        { type: "tool_use", id: event["toolCallId"], name: event["name"], input: objectOf(event["args"]) },
+        at,
+        from,
+      );
     else if (thinking !== null) steps.block({ type: "thinking", thinking }, at, from);
     else steps.block({ type: "text", text: stringOf(part["text"]) ?? "" }, at, from);
   };

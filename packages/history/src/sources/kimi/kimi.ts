@@ -18,7 +18,9 @@ export const kimi: HistorySource = {
       ({ name }) =>
         /^wd_.+_[0-9a-f]{12}$/.test(name) ||
         (/^[0-9a-f]{32}$/.test(name) &&
-          entriesIn(join(path, "sessions", name)).some((entry) => isFile(join(path, "sessions", name, entry.name, "wire.jsonl")))),
+          entriesIn(join(path, "sessions", name)).some((entry) =>
+            isFile(join(path, "sessions", name, entry.name, "wire.jsonl")),
+          )),
     ),
   units: findSessions,
   read(unit, writer) {
@@ -85,4 +87,3 @@ function codeUnits(root: string, folder: string): readonly Unit[] {
     return [{ id: isMain ? id : `${id}-${name}`, root, path, ...stampOf(path, statePath), extra }];
   });
 }
-

@@ -4,7 +4,17 @@
  * deleted at any time. Nothing is written where the agent has its data.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
 import { withLock } from "../../disk/lock.ts";
@@ -161,7 +171,10 @@ function placeOf(
 
 /** Ids are file names. Those of all known agents are safe; another one is not trusted. */
 function safe(id: string): string {
-  return id.replaceAll(/[^A-Za-z0-9_.-]/g, "_").replace(/^\.+/, "_").slice(0, 200);
+  return id
+    .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
+    .replace(/^\.+/, "_")
+    .slice(0, 200);
 }
 
 // oxlint-disable-next-line max-params
@@ -195,7 +208,12 @@ function remove(folder: string, { place }: MirroredUnit): void {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof Error && "code" in error && typeof error.code === "string" && !error.code.startsWith("ERR_SQLITE"))
+  if (
+    error instanceof Error &&
+    "code" in error &&
+    typeof error.code === "string" &&
+    !error.code.startsWith("ERR_SQLITE")
+  )
     return error.code;
   return error instanceof Error ? error.message : String(error);
 }

@@ -43,7 +43,7 @@ export function saveState(folder: string, state: MirrorState): void {
   writeFileSync(`${path}.${process.pid}`, JSON.stringify(state), { mode: 0o600 });
   renameSync(`${path}.${process.pid}`, path);
   const mark = join(folder, "source.json");
-  const { source, root, claims } = state;
-  writeFileSync(`${mark}.${process.pid}`, JSON.stringify({ source, root, claims }), { mode: 0o600 });
+  const { source, root, claims, problems } = state;
+  writeFileSync(`${mark}.${process.pid}`, JSON.stringify({ source, root, claims, problems }), { mode: 0o600 });
   renameSync(`${mark}.${process.pid}`, mark);
 }

@@ -1,7 +1,7 @@
 /** Whose sessions a data directory has. A mirror says it in a small file; everything else is Claude Code's. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isSourceName, type SourceName } from "../port/source.ts";
+import { isSourceName, type Problem, type SourceName } from "../port/source.ts";
 
 export interface RootMark {
   readonly source: SourceName;
@@ -9,13 +9,15 @@ export interface RootMark {
   readonly root: string;
   /** Transcripts of Claude Code that this source shows itself. */
   readonly claims: readonly string[];
+  /** What of the agent's data could not be read. */
+  readonly problems: readonly Problem[];
 }
 
 export function markOf(root: string): RootMark | undefined {
   try {
     const mark = JSON.parse(readFileSync(join(root, "source.json"), "utf8")) as Partial<RootMark>;
     if (typeof mark.source !== "string" || !isSourceName(mark.source)) return undefined;
-    return { source: mark.source, root: mark.root ?? root, claims: mark.claims ?? [] };
+    return { source: mark.source, root: mark.root ?? root, claims: mark.claims ?? [], problems: mark.problems ?? [] };
   } catch {
     return undefined;
   }

@@ -54,7 +54,10 @@ function writeUser(id: string, data: Value, parts: readonly Part[], writer: Tran
     const text = stringOf(part.data["text"]);
     if (part.data["type"] === "text" && text !== null) {
       isTyped ||= part.data["synthetic"] !== true;
-      content.push({ type: "text", text: part.data["synthetic"] === true ? `<system-reminder>${text}</system-reminder>` : text });
+      content.push({
+        type: "text",
+        text: part.data["synthetic"] === true ? `<system-reminder>${text}</system-reminder>` : text,
+      });
     } else if (part.data["type"] === "file") content.push(fileBlock(part.data));
     else rest.push(part);
   }
@@ -98,7 +101,17 @@ function writeAssistant(id: string, data: Value, parts: readonly Part[], writer:
       if (counted) writer.usage(call, model, counted, { from, at, reportedUsd });
     } else if (step.content.length > 0 || counted) {
       const stopReason = step.results.length > 0 ? "tool_use" : "end_turn";
-      writer.answer({ call, model, content: step.content, tokens: counted, id: `${id}:${steps}`, from, at, stopReason, reportedUsd });
+      writer.answer({
+        call,
+        model,
+        content: step.content,
+        tokens: counted,
+        id: `${id}:${steps}`,
+        from,
+        at,
+        stopReason,
+        reportedUsd,
+      });
     }
     for (const write of step.results) write();
     step = { content: [], results: [], from };
@@ -124,18 +137,24 @@ function addTool(part: Part, step: Step, writer: TranscriptWriter): void {
   const { data } = part;
   const state = objectOf(data["state"]);
   const callId = stringOf(data["callID"]) ?? part.id;
-  step.content.push({ type: "tool_use", id: callId, name: stringOf(data["tool"]) ?? "unknown", input: objectOf(state["input"]) });
+  step.content.push({
+    type: "tool_use",
+    id: callId,
+    name: stringOf(data["tool"]) ?? "unknown",
+    input: objectOf(state["input"]),
+  });
   const isError = state["status"] === "error";
   if (!isError && state["status"] !== "completed") return;
   const at = numberOf(objectOf(state["time"])["end"]);
   const details = { title: state["title"], ...objectOf(state["metadata"]) };
-  step.results.push(() =>
-    void writer.result(callId, isError ? (stringOf(state["error"]) ?? "") : (stringOf(state["output"]) ?? ""), {
-      id: `${part.id}:result`,
-      from: `part/${part.id}`,
-      at,
-      isError,
-      details,
-    }),
+  step.results.push(
+    () =>
+      void writer.result(callId, isError ? (stringOf(state["error"]) ?? "") : (stringOf(state["output"]) ?? ""), {
+        id: `${part.id}:result`,
+        from: `part/${part.id}`,
+        at,
+        isError,
+        details,
+      }),
   );
 }

@@ -81,14 +81,15 @@ function addTool(
   const isError = state["status"] === "error";
   if (!isError && state["status"] !== "completed") return;
   const error = stringOf(state["error"]) ?? stringOf(objectOf(state["error"])["message"]) ?? "";
-  results.push(() =>
-    void writer.result(callId, isError ? error : arrayOf(state["content"]), {
-      id: `${placed.id}:${callId}`,
-      from: placed.from,
-      at: numberOf(objectOf(part["time"])["completed"]),
-      isError,
-      details: state["metadata"],
-    }),
+  results.push(
+    () =>
+      void writer.result(callId, isError ? error : arrayOf(state["content"]), {
+        id: `${placed.id}:${callId}`,
+        from: placed.from,
+        at: numberOf(objectOf(part["time"])["completed"]),
+        isError,
+        details: state["metadata"],
+      }),
   );
 }
 

@@ -13,7 +13,8 @@ export const pi: HistorySource = {
     const folder = env["PI_CODING_AGENT_DIR"];
     return folder ? [folder] : homes.map((home) => join(home, ".pi", "agent"));
   },
-  owns: (path) => [path, join(path, "sessions")].some((folder) => entriesIn(folder).some(({ name }) => /^--.*--$/.test(name))),
+  owns: (path) =>
+    [path, join(path, "sessions")].some((folder) => entriesIn(folder).some(({ name }) => /^--.*--$/.test(name))),
   units(root) {
     const problems: Problem[] = [];
     const folder = isFolder(join(root, "sessions")) ? join(root, "sessions") : root;

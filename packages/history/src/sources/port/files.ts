@@ -142,6 +142,12 @@ export function filesNamed(folder: string, name: RegExp, problems: Problem[], de
   });
 }
 
-export function unitOf(root: string, path: string, id: string, extra?: Unit["extra"], ...more: readonly string[]): Unit {
+export function unitOf(
+  root: string,
+  path: string,
+  id: string,
+  extra?: Unit["extra"],
+  ...more: readonly string[]
+): Unit {
   return { id, root, path, ...stampOf(path, ...more), ...(extra && { extra }) };
 }

@@ -208,7 +208,13 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
     },
     other(type, value, placed) {
       const timestamp = timeOf(placed.at);
-      emit({ type: `${source}:${type}`, sessionId, ...(timestamp !== undefined && { timestamp }), from: placed.from, value });
+      emit({
+        type: `${source}:${type}`,
+        sessionId,
+        ...(timestamp !== undefined && { timestamp }),
+        from: placed.from,
+        value,
+      });
     },
     damage: (text) => write(text.replaceAll("\n", " ")),
     copy: (line) => write(line),

@@ -35,7 +35,8 @@ export const qwen: HistorySource = {
     if (parent !== null) writer.subagentOf({ sessionId: parent });
     let title: string | null = null;
     eachRecord(unit.path, writer, (record, from) => {
-      if (record["subtype"] === "custom_title") title = stringOf(objectOf(record["systemPayload"])["customTitle"]) ?? title;
+      if (record["subtype"] === "custom_title")
+        title = stringOf(objectOf(record["systemPayload"])["customTitle"]) ?? title;
       else writeRecord(record, from, writer);
     });
     writer.title(title, "custom_title");
@@ -46,14 +47,29 @@ export const qwen: HistorySource = {
 function writeRecord(record: Value, from: string, writer: TranscriptWriter): void {
   const id = stringOf(record["uuid"]) ?? from;
   const before = stringOf(record["parentUuid"]);
-  writer.place({ cwd: stringOf(record["cwd"]), branch: stringOf(record["gitBranch"]), version: stringOf(record["version"]) });
-  const placed = { id, from, at: stringOf(record["timestamp"]), parent: before === null ? null : writer.uuidOf(before) };
+  writer.place({
+    cwd: stringOf(record["cwd"]),
+    branch: stringOf(record["gitBranch"]),
+    version: stringOf(record["version"]),
+  });
+  const placed = {
+    id,
+    from,
+    at: stringOf(record["timestamp"]),
+    parent: before === null ? null : writer.uuidOf(before),
+  };
   const parts = arrayOf(objectOf(record["message"])["parts"]).map(objectOf);
   if (record["type"] === "user") writer.user(parts.map(blockOf), placed);
   else if (record["type"] === "assistant") {
     const model = stringOf(record["model"]) ?? "";
     // A branch copies records with the same id, so the call counts once.
-    writer.answer({ ...placed, call: `qwen:${id}`, model, content: parts.map(blockOf), tokens: tokensOf(record["usageMetadata"]) });
+    writer.answer({
+      ...placed,
+      call: `qwen:${id}`,
+      model,
+      content: parts.map(blockOf),
+      tokens: tokensOf(record["usageMetadata"]),
+    });
   } else if (record["type"] === "tool_result") {
     const response = objectOf(parts.map((part) => part["functionResponse"]).find((part) => part !== undefined));
     const result = objectOf(record["toolCallResult"]);
@@ -68,7 +84,8 @@ function blockOf(part: Value): Block {
   const text = stringOf(part["text"]);
   if (text !== null) return part["thought"] === true ? { type: "thinking", thinking: text } : { type: "text", text };
   const call = objectOf(part["functionCall"]);
-  if (typeof call["name"] === "string") return { type: "tool_use", id: call["id"], name: call["name"], input: objectOf(call["args"]) };
+  if (typeof call["name"] === "string")
+    return { type: "tool_use", id: call["id"], name: call["name"], input: objectOf(call["args"]) };
   const data = objectOf(part["inlineData"]);
   if (typeof data["data"] === "string")
     return { type: "image", source: { type: "base64", media_type: data["mimeType"], data: data["data"] } };
@@ -79,8 +96,18 @@ function blockOf(part: Value): Block {
 function tokensOf(value: unknown): CallTokens | undefined {
   const usage = objectOf(value);
   const of = (key: string): number => numberOf(usage[key]) ?? 0;
-  const [prompt, output, thoughts, cached] = [of("promptTokenCount"), of("candidatesTokenCount"), of("thoughtsTokenCount"), of("cachedContentTokenCount")];
+  const [prompt, output, thoughts, cached] = [
+    of("promptTokenCount"),
+    of("candidatesTokenCount"),
+    of("thoughtsTokenCount"),
+    of("cachedContentTokenCount"),
+  ];
   if (prompt + output + thoughts === 0) return undefined;
   const isApart = thoughts > 0 && of("totalTokenCount") === prompt + output + thoughts;
-  return { input: Math.max(0, prompt - cached), cacheRead: cached, output: output + (isApart ? thoughts : 0), reasoning: thoughts };
+  return {
+    input: Math.max(0, prompt - cached),
+    cacheRead: cached,
+    output: output + (isApart ? thoughts : 0),
+    reasoning: thoughts,
+  };
 }
