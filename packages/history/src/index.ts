@@ -5,6 +5,8 @@
 export { archive, type ArchiveOptions, type ArchiveResult } from "./archive/archive.ts";
 export { restoreSession, type RestoreOptions, type RestoreResult } from "./archive/restore.ts";
 export { withArchive } from "./archive/unpack-archive.ts";
+export { withCarried, type CarriedSession } from "./carry/carry-session.ts";
+export type { LeftBehind } from "./carry/carry-lines.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, type LibraryConfig } from "./config.ts";
 export { diffLines, type DiffLine } from "./diff/diff-lines.ts";

@@ -1,14 +1,6 @@
 /** The tables of the schemas `claude` and `history`: the data of agents in the form that most questions need. */
 import { responses } from "./requests.ts";
-
-/** Where the views are made, and from which files. */
-export interface ViewPlace {
-  readonly schema: "claude" | "history";
-  /** The table with the files. */
-  readonly files: string;
-  /** A column before the others, with its comma; or nothing. */
-  readonly source: string;
-}
+import type { ViewPlace } from "./view-place.ts";
 
 /** Claude Code's own files, whatever else is read. */
 const CLAUDE: ViewPlace = { schema: "claude", files: "skein.claude_files", source: "" };

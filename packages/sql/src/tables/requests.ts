@@ -9,7 +9,7 @@
  * the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
-import type { ViewPlace } from "./claude-tables.ts";
+import type { ViewPlace } from "./view-place.ts";
 import { priced } from "./prices.ts";
 
 const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage.${path}), 0))`;

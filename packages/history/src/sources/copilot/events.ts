@@ -66,7 +66,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
       ...requests.map((call) => ({
         type: "tool_use",
         id: call["toolCallId"],
-        name: call["mcpServerName"] ? `${String(call["mcpServerName"])}.${String(call["name"])}` : call["name"],
+        name: [stringOf(call["mcpServerName"]), stringOf(call["name"])].filter((part) => part !== null).join("."),
         input: objectOf(call["arguments"]),
       })),
     ];

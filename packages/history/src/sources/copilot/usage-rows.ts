@@ -1,5 +1,5 @@
 /** The rows of `session-store.db`: one per model call. */
-import { numberOf } from "../../model/value.ts";
+import { numberOf, stringOf } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase } from "../port/sqlite.ts";
 import type { Problem } from "../port/source.ts";
@@ -49,9 +49,9 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
         const session = String(row["session_id"]);
         const call = {
           id: String(row["id"]),
-          model: String(row["model"] ?? ""),
+          model: stringOf(row["model"]) ?? "",
           tokens,
-          at: String(row["created_at"] ?? ""),
+          at: stringOf(row["created_at"]),
         };
         rows.set(session, [...(rows.get(session) ?? []), call]);
       });

@@ -38,9 +38,9 @@ function headersOf(data: Value): readonly Value[] {
 }
 
 function valueOf(value: unknown): Value | undefined {
-  if (value === null || value === undefined) return undefined;
+  if (typeof value !== "string" && !(value instanceof Uint8Array)) return undefined;
   try {
-    const text = value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : String(value);
+    const text = typeof value === "string" ? value : Buffer.from(value).toString("utf8");
     const parsed: unknown = JSON.parse(text);
     return isObject(parsed) ? parsed : undefined;
   } catch {

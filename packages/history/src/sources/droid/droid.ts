@@ -9,7 +9,7 @@ import {
   firstRecord,
   isFolder,
   originalLine,
-  unitOf,
+  stampOf,
 } from "../port/files.ts";
 import type { HistorySource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
@@ -24,9 +24,12 @@ export const droid: HistorySource = {
       .some((file) => firstRecord(file)?.["type"] === "session_start"),
   units(root) {
     const problems: Problem[] = [];
-    const units = filesNamed(join(root, "sessions"), /\.jsonl$/, problems, 2).map((path) =>
-      unitOf(root, path, basename(path, ".jsonl"), undefined, settingsOf(path)),
-    );
+    const units = filesNamed(join(root, "sessions"), /\.jsonl$/, problems, 2).map((path) => ({
+      id: basename(path, ".jsonl"),
+      root,
+      path,
+      ...stampOf(path, settingsOf(path)),
+    }));
     return { units, problems };
   },
   read(unit, writer) {

@@ -90,7 +90,7 @@ function writeMessage(row: Row, unit: Unit, model: string, writer: TranscriptWri
   }
   const content = parts.map(blockOf);
   if (row["role"] === "assistant") {
-    const call = `goose:${unit.id}:${String(row["message_id"] ?? id)}`;
+    const call = `goose:${unit.id}:${stringOf(row["message_id"]) ?? id}`;
     writer.answer({ ...placed, call, model, content });
   } else writer.user(content, placed);
 }

@@ -33,7 +33,8 @@ export function callOf(data: Value, step: number, tokens: unknown, cost: unknown
   const model = stringOf(data["modelID"]) ?? stringOf(objectOf(data["model"])["id"]) ?? "";
   const counts = tokensOf(tokens);
   const numbers = counts ? [counts.input, counts.output, counts.cacheRead, counts.cacheWrite] : [];
-  return ["opencode", created, completed, model, step, ...numbers, cost].map((part) => String(part ?? "")).join(":");
+  const parts: readonly unknown[] = ["opencode", created, completed, model, step, ...numbers, cost];
+  return parts.map((part) => (typeof part === "string" || typeof part === "number" ? part : "")).join(":");
 }
 
 export function writeMessage(id: string, data: Value, parts: readonly Part[], writer: TranscriptWriter): void {

@@ -81,7 +81,7 @@ function createTree(sessionId: string, writer: TranscriptWriter) {
     const at = stringOf(entry["timestamp"]) ?? numberOf(objectOf(entry["message"])["timestamp"]);
     const id = stringOf(entry["id"]) ?? undefined;
     if (type === "session") {
-      writer.place({ cwd: stringOf(entry["cwd"]), version: `pi-${String(entry["version"] ?? 1)}` });
+      writer.place({ cwd: stringOf(entry["cwd"]), version: `format ${numberOf(entry["version"]) ?? 1}` });
       model = stringOf(entry["modelId"]) ?? model;
       return;
     }

@@ -142,12 +142,7 @@ export function filesNamed(folder: string, name: RegExp, problems: Problem[], de
   });
 }
 
-export function unitOf(
-  root: string,
-  path: string,
-  id: string,
-  extra?: Unit["extra"],
-  ...more: readonly string[]
-): Unit {
-  return { id, root, path, ...stampOf(path, ...more), ...(extra && { extra }) };
+/** A session in one file. */
+export function unitOf(root: string, path: string, id: string, extra?: Unit["extra"]): Unit {
+  return { id, root, path, ...stampOf(path), ...(extra && { extra }) };
 }

@@ -45,9 +45,9 @@ function open(path: string): DatabaseSync {
 
 function wrap(database: DatabaseSync): OpenDatabase {
   return {
-    all: (sql, ...values) => database.prepare(sql).all(...values) as readonly Row[],
+    all: (sql, ...values) => database.prepare(sql).all(...values),
     each(sql, values, onRow) {
-      for (const row of database.prepare(sql).iterate(...values)) onRow(row as Row);
+      for (const row of database.prepare(sql).iterate(...values)) onRow(row);
     },
     columns: (table) =>
       new Set(
