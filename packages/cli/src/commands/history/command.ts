@@ -13,6 +13,8 @@ export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   /** What the library takes: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
+  /** Reads again what other agents have written meanwhile. */
+  refresh(): Promise<LibraryConfig>;
 }
 
 /** One command of `skein history`. It can be stopped, and has those of the common options that mean something to it. */
@@ -50,7 +52,9 @@ export function historyCommand<const Given extends Options, Shared extends keyof
         const readsArchive = values["archive"] !== false && !isLive;
         const all = names.includes("source") ? await withAgents(plain, values["source"] as SourceNames, screen) : plain;
         const library = readsArchive ? await withArchived(all, config, screen) : all;
-        return await run({ screen, values: given, words, library, config, signal: interrupt.signal });
+        const refresh = (): Promise<LibraryConfig> =>
+          names.includes("source") ? withAgents(plain, values["source"] as SourceNames) : Promise.resolve(plain);
+        return await run({ screen, values: given, words, library, config, signal: interrupt.signal, refresh });
       } catch (error) {
         throw toCommandError(error);
       } finally {

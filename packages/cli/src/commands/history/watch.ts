@@ -16,9 +16,9 @@ export const watchCommand = historyCommand({
     ["skein history watch", "Follow every session"],
     ["skein history watch --json", "One JSON object a line for each event"],
   ],
-  async run({ screen, values, library, signal }) {
+  async run({ screen, values, library, signal, refresh }) {
     screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
-    for await (const event of watch({ ...library, signal })) {
+    for await (const event of watch({ ...library, signal, refresh })) {
       if (screen.isClosed) break;
       if (values.json) await screen.json(event, 0);
       else await screen.print(...eventLines(event, screen, values.bookkeeping));

@@ -81,13 +81,13 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
 }
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {
+  writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
   const rollout = createRollout(unit.id, writer, (parentId) => {
     const path = rollouts.get(unit.root)?.get(parentId);
     return path === undefined ? undefined : turnsIn(path);
   });
   eachRecord(unit.path, writer, (value, from) => rollout.add(value, from));
   rollout.finish();
-  writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
 }
 

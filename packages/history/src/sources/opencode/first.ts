@@ -9,6 +9,7 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   const [session] = database.all("SELECT * FROM session WHERE id = ?", unit.id);
   if (!session) return;
   writeHead(database, session, writer, parentCall);
+  writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const parts = new Map<string, Part[]>();
   database.each("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", [unit.id], (row) => {
     const part = { id: String(row["id"]), data: jsonOf(row["data"], writer) };
@@ -22,7 +23,6 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
     [unit.id],
     ({ id, data }) => writeMessage(String(id), jsonOf(data, writer), parts.get(String(id)) ?? [], writer),
   );
-  writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const revert = stringOf(session["revert"]);
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
 }

@@ -10,12 +10,12 @@ export function readSecond(database: OpenDatabase, unit: Unit, writer: Transcrip
   const [session] = database.all("SELECT * FROM session_v2 WHERE id = ?", unit.id);
   if (!session) return;
   writeHead(database, session, writer, parentCall);
+  writer.title(stringOf(session["title"]), `session_v2/${unit.id}`);
   const sql = "SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq";
   database.each(sql, [unit.id], ({ id, type, time_created: created, data }) => {
     const row = { id: String(id), type: String(type), at: Number(created), data: jsonOf(data, writer) };
     writeRow(row, writer);
   });
-  writer.title(stringOf(session["title"]), `session_v2/${unit.id}`);
 }
 
 interface MessageRow {

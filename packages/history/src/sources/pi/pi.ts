@@ -30,13 +30,11 @@ export const pi: HistorySource = {
 function readSession(unit: Unit, writer: TranscriptWriter): void {
   const tree = createTree(unit.id, writer);
   eachRecord(unit.path, writer, (entry, from) => tree.add(entry, from));
-  writer.title(tree.title(), "title");
 }
 
 function createTree(sessionId: string, writer: TranscriptWriter) {
   /** The line that stands for each entry. Entries without a line of their own stand for their parent. */
   const lines = new Map<string, string | null>();
-  let title: string | null = null;
   let model = "";
   let provider = "";
   let calls = 0;
@@ -98,14 +96,14 @@ function createTree(sessionId: string, writer: TranscriptWriter) {
       writer.user(stringOf(entry["summary"]) ?? "", { ...placed, isMeta: true });
       extraUsage(entry, entry, from);
     } else if (type === "usage") extraUsage(entry, entry, from);
-    else if (type === "session_info") title = stringOf(entry["name"]) ?? title;
+    else if (type === "session_info") writer.title(stringOf(entry["name"]), from);
     else {
       if (type === "model_change") model = stringOf(entry["modelId"]) ?? model;
       writer.other(type, entry, placed);
     }
     if (id !== undefined) lines.set(id, writer.last === before ? parent : writer.last);
   };
-  return { add, title: () => title };
+  return { add };
 }
 
 interface Placed {

@@ -94,6 +94,28 @@ export const agentTitles: Readonly<Record<SourceName, string>> = {
   goose: "Goose",
 };
 
+const resume: Readonly<Record<SourceName, (id: string) => string>> = {
+  "claude-desktop": (id) => `claude --resume ${id}`,
+  "claude-code": (id) => `claude --resume ${id}`,
+  copilot: (id) => `copilot --resume=${id}`,
+  cursor: (id) => `cursor-agent --resume=${id}`,
+  codex: (id) => `codex resume ${id}`,
+  grok: (id) => `grok -r ${id}`,
+  gemini: (id) => `gemini --resume ${id}`,
+  opencode: (id) => `opencode --session ${id}`,
+  pi: (id) => `pi --session ${id}`,
+  qwen: (id) => `qwen --resume ${id}`,
+  droid: () => "droid",
+  kimi: (id) => `kimi --session ${id}`,
+  amp: (id) => `amp threads continue ${id}`,
+  goose: (id) => `goose session --resume --session-id ${id}`,
+};
+
+/** The command with which its own agent goes on with a session. */
+export function resumeCommand(source: SourceName, id: string): string {
+  return resume[source](id);
+}
+
 export function isSourceName(name: string): name is SourceName {
   return (sourceNames as readonly string[]).includes(name);
 }

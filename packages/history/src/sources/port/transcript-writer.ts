@@ -153,7 +153,8 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
       parent = { sessionId: found.sessionId, meta };
     },
     title(text, from) {
-      if (text) emit({ type: "custom-title", customTitle: text, sessionId, from });
+      // A subagent is named by what is kept beside it.
+      if (text && !parent) emit({ type: "custom-title", customTitle: text, sessionId, from });
     },
     user: (content, placed) =>
       chained(placed, {

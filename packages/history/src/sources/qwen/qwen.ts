@@ -33,13 +33,11 @@ export const qwen: HistorySource = {
   read(unit, writer) {
     const parent = stringOf(unit.extra?.["parent"]);
     if (parent !== null) writer.subagentOf({ sessionId: parent });
-    let title: string | null = null;
     eachRecord(unit.path, writer, (record, from) => {
       if (record["subtype"] === "custom_title")
-        title = stringOf(objectOf(record["systemPayload"])["customTitle"]) ?? title;
+        writer.title(stringOf(objectOf(record["systemPayload"])["customTitle"]), from);
       else writeRecord(record, from, writer);
     });
-    writer.title(title, "custom_title");
   },
   original: ({ path }, from) => originalLine(path, from),
 };
