@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
-import type { HistorySource, Unit } from "../port/source.ts";
+import type { Found, HistorySource, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const goose: HistorySource = {
@@ -24,20 +24,11 @@ export const goose: HistorySource = {
   units(root) {
     const path = databaseIn(root);
     if (!isFile(path)) return { units: [], problems: [] };
-    return readDatabase(path, (database) => {
-      if (!isKnown(database))
-        return {
-          units: [],
-          problems: [{ path, message: "a database whose tables Skein does not know: is it of a newer version?" }],
-        };
-      const rows = database.all(`SELECT id, updated_at, accumulated_total_tokens AS tokens,
-        (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages FROM sessions`);
-      const units = rows.map(({ id, updated_at: updated, tokens, messages }): Unit => {
-        const mtimeMs = Date.parse(`${String(updated).replace(" ", "T")}Z`) || 0;
-        return { id: String(id), root, path, mtimeMs, stamp: [updated, tokens, messages].map(String).join(" ") };
-      });
-      return { units, problems: [] };
-    });
+    try {
+      return readDatabase(path, (database) => findSessions(database, root, path));
+    } catch (error) {
+      return { units: [], problems: [{ path, message: error instanceof Error ? error.message : String(error) }] };
+    }
   },
   read: (unit, writer) => readDatabase(unit.path, (database) => readSession(database, unit, writer)),
   original: (unit, from) =>
@@ -48,6 +39,20 @@ export const goose: HistorySource = {
       return row && JSON.stringify(row);
     }),
 };
+
+function findSessions(database: OpenDatabase, root: string, path: string): Found {
+  if (!isKnown(database)) {
+    const message = "a database whose tables Skein does not know: is it of a newer version?";
+    return { units: [], problems: [{ path, message }] };
+  }
+  const rows = database.all(`SELECT id, updated_at, accumulated_total_tokens AS tokens,
+    (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages FROM sessions`);
+  const units = rows.map(({ id, updated_at: updated, tokens, messages }): Unit => {
+    const mtimeMs = Date.parse(`${String(updated).replace(" ", "T")}Z`) || 0;
+    return { id: String(id), root, path, mtimeMs, stamp: [updated, tokens, messages].map(String).join(" ") };
+  });
+  return { units, problems: [] };
+}
 
 function databaseIn(root: string): string {
   return isFile(root) ? root : join(root, "sessions.db");

@@ -102,11 +102,20 @@ async function update(
   }
   const placed = new Map([...next].map(([id, unit]) => [id, { ...unit, ...placeOf(id, next, source.name) }]));
   for (const unit of units) put(folder, unit, known[unit.id], placed.get(unit.id), staged.get(unit.id));
-  for (const [id, unit] of Object.entries(known)) if (!placed.has(id)) remove(folder, unit);
+  for (const [id, unit] of Object.entries(known)) {
+    if (placed.has(id)) continue;
+    // What cannot be read now may be there again later: it is kept as it was.
+    if (isBehind(unit, found)) placed.set(id, unit);
+    else remove(folder, unit);
+  }
   const claims = units.flatMap(({ extra }) => (typeof extra?.["claims"] === "string" ? [extra["claims"]] : []));
   const state: MirrorState = { v: 1, source: source.name, root, units: Object.fromEntries(placed), problems, claims };
   saveState(folder, state);
   return state;
+}
+
+function isBehind({ path }: MirroredUnit, problems: readonly Problem[]): boolean {
+  return problems.some((problem) => path === problem.path || path.startsWith(`${problem.path}/`));
 }
 
 function translate(source: HistorySource, unit: Unit, folder: string): { staged: string; unit: MirroredUnit } {
