@@ -91,9 +91,8 @@ export const agentNames = [
   "goose",
 ] as const;
 
-/** Puts the data of one agent into a new folder. */
-export function agentData(agent: (typeof agentNames)[number]): AgentData {
-  const folder = temporaryFolder();
+/** Puts the data of one agent into a folder, which is removed after the test if none is given. */
+export function agentData(agent: (typeof agentNames)[number], folder = temporaryFolder()): AgentData {
   const name = (agent === "opencode-2" ? "opencode" : agent) as SourceName;
   cpSync(join(fixtures, name), folder, { recursive: true });
   for (const [sql, database] of databases[agent] ?? [])
