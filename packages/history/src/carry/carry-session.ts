@@ -20,7 +20,7 @@ export interface CarriedSession {
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The id that a session has where ids must be UUIDs: its own, or one that is made from it and always the same. */
-export function carriedId(source: string, id: string): string {
+function carriedId(source: string, id: string): string {
   if (uuidForm.test(id)) return id.toLowerCase();
   const hex = createHash("sha256").update(`${source}\0${id}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

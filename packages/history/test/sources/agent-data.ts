@@ -18,7 +18,7 @@ export interface Tokens {
   readonly total: number;
 }
 
-export interface ExpectedSession {
+interface ExpectedSession {
   readonly id: string;
   readonly cliSessionId?: string;
   readonly title?: string | null;
@@ -48,7 +48,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-export function sqlite(path: string, sql: string): void {
+function sqlite(path: string, sql: string): void {
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);

@@ -6,7 +6,7 @@ import { getSession, getUsage, listSessions, withSources, type LibraryConfig } f
 import { discover } from "../../src/sources/claude-code/discover/discover.ts";
 import { agentData, agentNames, temporaryFolder, type AgentData, type Tokens } from "./agent-data.ts";
 
-export async function configOf(data: AgentData): Promise<LibraryConfig> {
+async function configOf(data: AgentData): Promise<LibraryConfig> {
   if (data.name === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
   const { config, problems } = await withSources({
     dataPath: data.roots,

@@ -33,7 +33,7 @@ interface Placed {
   readonly side?: string | undefined;
 }
 
-export interface Answer extends Placed {
+interface Answer extends Placed {
   /** The same for all copies of the call in forks: the call is counted once over all sessions. */
   readonly call: string;
   readonly model: string;
@@ -91,7 +91,7 @@ export interface TranscriptWriter {
   readonly head: WriterHead;
 }
 
-export interface WriterHead {
+interface WriterHead {
   readonly cwd: string | null;
   readonly parent: { readonly sessionId: string; readonly meta: Readonly<Record<string, string>> } | undefined;
   readonly lines: number;
@@ -257,7 +257,7 @@ function whole(count: number): number {
 }
 
 /** Times beyond what a date can hold count as unknown. */
-export function timeOf(at: number | string | null | undefined): string | undefined {
+function timeOf(at: number | string | null | undefined): string | undefined {
   if (at === null || at === undefined || at === "" || at === 0) return undefined;
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
