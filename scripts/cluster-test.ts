@@ -36,8 +36,10 @@ const outcome = await runChaos({
   ...(values.only && { only: values.only }),
 });
 for (const { invariant, sentence } of outcome.violations.slice(0, 20)) console.log(`${invariant}: ${sentence}`);
+console.log(`Worst stall: ${outcome.worstStall.where}`);
+if (outcome.worstClaudeStall.ms > 0) console.log(`Worst stall of Claude Code: ${outcome.worstClaudeStall.where}`);
 console.log(
   `${outcome.struck.length} faults, ${outcome.accepted} prompts accepted, ${outcome.answered} answered, ${outcome.effects} effects, ` +
-    `worst stall ${(outcome.worstStallMs / 1000).toFixed(1)} s (Claude Code ${(outcome.worstClaudeStallMs / 1000).toFixed(1)} s), ${outcome.violations.length} violations`,
+    `worst stall ${(outcome.worstStall.ms / 1000).toFixed(1)} s (Claude Code ${(outcome.worstClaudeStall.ms / 1000).toFixed(1)} s), ${outcome.violations.length} violations`,
 );
 process.exit(outcome.violations.length === 0 ? 0 : 1);
