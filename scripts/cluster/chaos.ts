@@ -20,6 +20,8 @@ export interface ChaosOptions {
   readonly claude?: number;
   /** Each session gets so many at least, and as many as fit into the time of the faults. */
   readonly prompts: number;
+  /** How long a session thinks between an answer and its next prompt (ms): many sessions would otherwise only show how slow the machine is. */
+  readonly thinkMs?: number;
   readonly strikes: number;
   /** Between the end of a fault and the next one. */
   readonly everyMs: readonly [number, number];
@@ -158,6 +160,7 @@ async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<
         // A session of Claude Code began with its first prompt.
         if (!isClaude || i > 0) await client.prompt(operations, { sessionId, label: `${n}-${i}`, isClaude }, over);
         await Promise.race([ended.promise, aborted(over)]);
+        if (!calm.aborted) await Promise.race([sleep(options.thinkMs ?? 0), aborted(calm)]);
       }
       stream.complete = !over.aborted;
       left.abort();
