@@ -70,7 +70,7 @@ async function named(path: string, open: (path: string) => Store | Promise<Store
   }
 }
 
-/** What PostgreSQL says to an address with a wrong name, password or database, or to somebody who may not make tables. */
+/** A known error for PostgreSQL's rejection of a user, password or database, or of the right to create tables. */
 function refusal(error: unknown): KnownError | undefined {
   const { code = "", message } = error as { code?: string; message: string };
   if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;

@@ -4,10 +4,10 @@ import type { StandardToolsOptions } from "@skein/adapters/tools";
 import type { FileStore, Tool } from "@skein/core";
 import { loadPart } from "./optional-parts.ts";
 
-// Loaded when they are asked for: an agent without them starts faster.
+// The code of these tools is loaded on first use: an agent without them starts faster.
 
-/** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite for one folder, and AskUserQuestion. */
-export async function standardTools(options: StandardToolsOptions): Promise<readonly Tool[]> {
+/** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, and AskUserQuestion. For one folder, or on a server for one of each session. */
+export async function standardTools(options: StandardToolsOptions = {}): Promise<readonly Tool[]> {
   const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
   return [...createStandardTools(options), createAskUserQuestion()];
 }

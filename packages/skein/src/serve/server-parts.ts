@@ -14,14 +14,15 @@ import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { createReport } from "./report.ts";
+import { type Workplaces, createWorkplaces } from "./workplaces.ts";
 import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
 
-/** What stands behind the HTTP server of one process. */
+/** The parts behind the HTTP server of one process. */
 export interface ServerParts {
   readonly host: Host;
-  /** Whether what the engine needs answers; undefined if it needs nothing. */
+  /** Rejects if a service that the engine needs does not answer. Undefined if it needs none. */
   readonly engineCheck: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store. */
   readonly apiProcesses: () => number;
@@ -31,17 +32,18 @@ export interface ServerParts {
   readonly claude: Claude | undefined;
   readonly sql: SqlPort;
   readonly adoption: Adoption;
-  /** Undefined where Claude Code's sessions are closed, or their package is not installed. */
+  /** Undefined if the history is closed, or its package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
-  /** Drives nothing more and answers no more SQL. */
+  readonly workplaces: Workplaces;
+  /** Stops driving sessions and answering SQL. */
   stop(): Promise<void>;
-  /** Closes the rest, the store included, when nobody uses it any more. */
+  /** Closes the other parts, the store included. */
   close(): Promise<void>;
 }
 
-/** What was put together of the options before. */
+/** The options of a start, with the settings that were derived from them. */
 interface PartsOptions extends StartOptions {
-  /** What the environment and the config file open together. */
+  /** The settings of Claude Code from the environment and the config file together. */
   readonly claudeSettings: ClaudeSettings;
   readonly rules: ServerPolicy;
 }
@@ -73,6 +75,8 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const adoption = await openAdoption(store);
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
+  const { rules } = options;
+  const workplaces = createWorkplaces({ dataDir, rules, limits: options.claudeSettings.limits, store, report });
   const host = createHost({
     store,
     bus,
@@ -80,6 +84,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     models: onlyModel(model.model),
     ...code,
     files,
+    workplaceOf: workplaces.of,
     memoryNamed: memories.named,
     ...(claude && { runtimes: claude.runtimes }),
     report,
@@ -104,11 +109,13 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     sql,
     adoption,
     history,
+    workplaces,
     async stop() {
       await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
       await engine.close();
     },
     async close() {
+      workplaces.close();
       await history?.close();
       await claude?.close();
       await memories.close();
@@ -120,7 +127,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   };
 }
 
-/** Signs of life between the processes of one store. */
+/** The heartbeats of the processes on one store. */
 function beating(
   store: Store,
   { engine, storeUrl, code }: StartOptions,
@@ -158,13 +165,13 @@ function beating(
   });
 }
 
-/** Loaded only where there are several machines. */
+/** Opens the bus. Its code is loaded only if there are several machines. */
 async function openBus(url: string, report: (error: unknown) => void): Promise<Bus> {
   const { createRedisBus } = await loadPart.redisBus();
   return createRedisBus({ url, report });
 }
 
-/** SQL for callers. Without its package every question is answered with what to install. */
+/** Opens SQL. Without its package, every statement is rejected with a sentence about what to install. */
 async function openSql(store: Store, options: StartOptions): Promise<SqlPort & { close(): Promise<void> }> {
   const { dataDir, sqlHistory = [] } = options;
   try {
@@ -180,7 +187,7 @@ async function openSql(store: Store, options: StartOptions): Promise<SqlPort & {
   }
 }
 
-/** Adoption for callers. Without the package for Claude Code's files it is answered with what to install. */
+/** Opens adoption. Without the history package, every request is rejected with a sentence about what to install. */
 async function openAdoption(store: Store): Promise<Adoption> {
   try {
     const { createAdoption } = await loadPart.adoption();
@@ -191,7 +198,7 @@ async function openAdoption(store: Store): Promise<Adoption> {
   }
 }
 
-/** Claude Code's sessions for callers, where the operator opened them. */
+/** Opens the history of Claude Code's sessions, if the operator opened it. */
 async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
   if (!history) return undefined;
   try {

@@ -17,7 +17,7 @@ import { createWebhookSender } from "./webhook-sender.ts";
 
 const DEFAULT_MODEL = "claude-sonnet-5-5";
 
-/** Puts a server together from its settings: store, model, engine, agents, keys, HTTP. */
+/** Starts a server from its settings: store, model, engine, agents, keys, HTTP. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { dataDir, storeUrl, code } = options;
   const { createKeys, createServer } = await loadPart.server();
@@ -49,7 +49,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     };
     const server = await createServer(deps);
     close = async () => {
-      // The listener stays while runs are handed over: whoever balances load hears that this server is stopping.
+      // The listener stays open while runs are handed over, so that a load balancer sees that this server is stopping.
       server.stop();
       await parts.stop();
       await server.close();
@@ -85,6 +85,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     bus,
     files,
     claude: claude?.gate,
+    forgetSession: parts.workplaces.remove,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
     history,
