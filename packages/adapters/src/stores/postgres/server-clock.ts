@@ -1,4 +1,5 @@
 import type { Store } from "@skein/core";
+import type { Query } from "./query.ts";
 
 /** How far a machine's clock is from PostgreSQL's. */
 export interface ServerClock {
@@ -13,17 +14,15 @@ const SAME_MS = 2000;
 /** A clock may be set while the process runs. */
 const MEASURE_MS = 15_000;
 
-export function createServerClock(deps: {
-  /** PostgreSQL's time (ms since 1970). */
-  readonly serverTime: () => Promise<number>;
-  readonly clock: () => number;
-}): ServerClock {
+const SERVER_TIME = { name: "skein-server-time", text: "select extract(epoch from clock_timestamp()) * 1000" };
+
+export function createServerClock(deps: { readonly query: Query; readonly clock: () => number }): ServerClock {
   let ahead = 0;
 
   async function measure(): Promise<void> {
     const began = deps.clock();
-    const server = await deps.serverTime();
-    const difference = server - (began + deps.clock()) / 2;
+    const [row] = await deps.query(SERVER_TIME);
+    const difference = Number(row?.[0]) - (began + deps.clock()) / 2;
     ahead = Math.abs(difference) <= SAME_MS ? 0 : difference;
   }
 

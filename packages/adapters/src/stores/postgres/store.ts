@@ -100,7 +100,6 @@ const DUE_SESSION = statement(
 );
 /** The last moment that both JavaScript and PostgreSQL can write. */
 const LATEST = Date.UTC(9999, 11, 31);
-const SERVER_TIME = statement("server-time", "select extract(epoch from clock_timestamp()) * 1000");
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
 const OWNERS = statement("owners", "select distinct owner from skein.heads where owner is not null");
@@ -161,10 +160,7 @@ export async function createPostgresStore({
     now,
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
-  const serverClock = createServerClock({
-    serverTime: async () => Number((await query(SERVER_TIME))[0]?.[0]),
-    clock,
-  });
+  const serverClock = createServerClock({ query, clock });
   await Promise.all([notifications.listening, serverClock.measure()]);
 
   /** Refuses an id that is not there; one that is no UUID cannot be. */
