@@ -14,6 +14,7 @@ import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
 import { randomBytes } from "node:crypto";
 import { LAST_SEQUENCE, createAppend } from "./append.ts";
 import { createConnections } from "./connections.ts";
+import { createEventMover } from "./event-mover.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { countSessions, listSessions, pageOfMessages, pageOfRuns, toolUsageOf, usageOf } from "./lists.ts";
 import { migrate } from "./migrate.ts";
@@ -152,6 +153,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     now,
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
+  const mover = createEventMover(connections);
   await notifications.listening;
 
   /** Refuses an id that is not there; one that is no UUID cannot be. */
@@ -300,6 +302,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     records: createPostgresRecords(connections, now),
     async close() {
       if (connections.closed) return;
+      mover.stop();
       followers.close();
       await notifications.close();
       await connections.close();

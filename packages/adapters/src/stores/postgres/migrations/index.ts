@@ -3,11 +3,14 @@ import { sessionLists } from "./0004-session-lists.ts";
 import { runModels } from "./0005-run-models.ts";
 import { lastUsed } from "./0006-last-used.ts";
 import { exactCost } from "./0007-exact-cost.ts";
+import { partitionedEvents } from "./0008-partitioned-events.ts";
 
 export interface Migration {
   readonly number: number;
   readonly name: string;
   readonly sql: string;
+  /** The oldest schema whose code works on a database with this migration, from 8 on. Servers of both versions run during an upgrade. */
+  readonly oldest?: number;
 }
 
 /** In order. A migration that was applied anywhere is never changed; 2 and 3 were functions, which are made anew when they change. */
@@ -17,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 5, name: "run models", sql: runModels },
   { number: 6, name: "last used", sql: lastUsed },
   { number: 7, name: "exact cost", sql: exactCost },
+  { number: 8, name: "partitioned events", sql: partitionedEvents, oldest: 7 },
 ];
