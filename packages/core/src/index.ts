@@ -116,6 +116,7 @@ export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, 
 export { type AgentCode, createLoop } from "./loop/drive.ts";
 export type { Validate } from "./loop/perform.ts";
 export { requestOf } from "./loop/request.ts";
+export { createRequestParts } from "./loop/request-parts.ts";
 
 // Drafts while a step is generated.
 export { createBusLive } from "./live/bus-live.ts";

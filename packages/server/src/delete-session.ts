@@ -3,8 +3,8 @@ import type { Caller } from "./request-context.ts";
 /**
  * Deletes a session with everything that is kept of it beside its log: generated files, and what Claude Code has on disk.
  *
- * Files go first: if their place is away, the session is still there and can be deleted again. They go once more at the
- * end, because a run may have made one meanwhile.
+ * Files are removed first: if the file store is unavailable, the session still exists and can be deleted again. They are
+ * removed once more at the end, because a run may have made a file in between.
  */
 export async function deleteSession(
   { shared: { deps }, sessions, principal }: Caller,

@@ -18,39 +18,39 @@ const StoredKey = z.object({
   revoked_at: z.string().nullable(),
 });
 
-/** Who calls. */
+/** The caller of a request. */
 export interface Principal {
-  /** The hash of the key, which is all that is kept of it. */
+  /** The hash of the key. The key itself is not stored. */
   readonly keyId: string;
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly KeyScope[];
-  /** The login of a browser that sent a cookie instead of the key. */
+  /** The login of a browser that sent a cookie instead of a key. */
   readonly login?: { readonly id: string; readonly expiresAt: string };
 }
 
-/** A key as it is listed: the key itself is shown once, when it is made. */
+/** A key in a list. The key itself is shown only once, when it is created. */
 export interface KeyInfo extends z.infer<typeof StoredKey> {
   readonly id: string;
 }
 
-/** API keys: made, listed, revoked and recognised. They are kept as hashes. */
+/** Creates, lists, revokes and recognises API keys. They are stored as hashes. */
 export interface Keys {
   make(input: { name: string; scopes: readonly KeyScope[]; tenant: string; key?: string }): Promise<string>;
   list(): Promise<readonly KeyInfo[]>;
-  /** Revokes by the first characters of the id, or by name. */
+  /** Revokes the key with this name, or whose id starts with these characters. */
   revoke(idOrName: string): Promise<KeyInfo>;
-  /** Whose key this is; nobody's if it is unknown or revoked. At once for a key that was recognised a moment ago. */
+  /** The owner of a key; undefined if the key is unknown or revoked. Synchronous for a key that was recognised within 2 s. */
   recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
-  /** The key with this id; nobody's if it was revoked. */
+  /** The owner of the key with this id; undefined if the key was revoked. */
   byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether a key that was recognised before still is one. */
+  /** Whether a key that was recognised before is still valid. */
   isValid(keyId: string): Promise<boolean>;
 }
 
-/** Where keys are kept: a tenant that no request can belong to. */
+/** Where keys are stored: in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "api_key" } as const;
-/** How long a key is taken for granted: a revoked one is noticed that much later. */
+/** How long a recognised key is not looked up again. A revoked key keeps working for that long. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 
@@ -68,7 +68,7 @@ export function allows(principal: Principal, scope: KeyScope): boolean {
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly principal: Principal | undefined; readonly at: number }>();
 
-  /** The key that a connection sent last, with its hash: it sends the same one again, and need not be told apart from others. */
+  /** The last key of each connection with its hash: a connection usually sends the same key again, and need not be hashed again. */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
 
   function idOf(key: string, connection: object | undefined): string {
@@ -81,14 +81,14 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
 
   function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
-    // Both ways: a clock that goes back would otherwise keep a revoked key alive.
+    // The absolute difference: otherwise a clock that goes back would keep a revoked key valid.
     return remembered && Math.abs(now() - remembered.at) < REMEMBER_MS ? remembered.principal : lookUp(keyId);
   }
 
   async function lookUp(keyId: string): Promise<Principal | undefined> {
     const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
     const principal = record && principalOf(record, keyId);
-    // Bounded, because anybody can send keys that nobody knows.
+    // Bounded, because anybody can send unknown keys.
     if (known.size >= REMEMBERED) known.clear();
     known.set(keyId, { principal, at: now() });
     return principal;
@@ -141,7 +141,7 @@ function principalOf(record: StoredRecord, keyId: string): Principal | undefined
   return { keyId, name, tenant, scopes };
 }
 
-/** Keys have 256 bits of randomness of their own, so a plain hash keeps them. */
+/** Keys are random (256 bits), so a plain hash protects them. */
 function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }

@@ -45,19 +45,19 @@ import { answerBadAddress, createUnreadableAnswer } from "./http/unreadable-requ
 
 /** The platform API over a store. */
 export interface Server {
-  /** Starts to listen; answers the address. */
+  /** Starts to listen. Returns the address. */
   listen(where: { readonly port: number; readonly host: string }): Promise<string>;
-  /** Answers `/metrics` without a key on a port of this machine alone. */
+  /** Serves `/metrics` without a key on a loopback port. Returns the address. */
   listenForMetrics(port: number): Promise<string>;
   /** Answers a request without a connection, for tests. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
-  /** Every route that the router has. */
+  /** Every registered route. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
-  /** Connections that are open as streams. */
+  /** How many streams are open. */
   openStreams(): number;
-  /** Tells the streams, and refuses requests from now on: `/ready` and everything else is answered with 503. */
+  /** Ends the streams with a closing frame, and answers every further request with 503. */
   stop(): void;
-  /** Stops, and ends the listener. The store stays open. */
+  /** Stops, and closes the listener. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -65,18 +65,18 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cache-control": "no-store",
-  // Data may do nothing at all; the pages bring a policy of their own.
+  // For JSON responses. Pages have their own policies.
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** What a lookup of a key leaves of the second in which an open route is answered. */
+/** How long an open route waits for the lookup of a key, so that it answers within a second. */
 const WAIT_FOR_STORE_MS = 500;
-/** How long a request may still take when the server stops. */
+/** How long requests in progress may still take when the server stops. */
 const ANSWER_MS = 1000;
-/** How often it is looked for what is no longer kept. */
+/** How often expired records are removed. */
 const SWEEP_MS = 3600 * 1000;
 
-/** What a process that only drives sessions answers. */
+/** The routes of a process that only drives sessions. */
 const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
 const NO_SENDER: WebhookSender = {
@@ -130,9 +130,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
-    // What is being answered is answered; `close` cuts what takes longer.
+    // Requests in progress are answered; `close` cuts those that take longer.
     forceCloseConnections: "idle",
-    // Our own answer, in our own form, while the server stops.
+    // While the server stops, requests get our own 503 response.
     return503OnClosing: false,
     frameworkErrors: answerBadAddress,
     clientErrorHandler: createUnreadableAnswer(ids),
@@ -147,7 +147,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
-  // In a room of their own: what sockets need would otherwise run for every request.
+  // In a scope of their own: the hooks of the WebSocket plugin would otherwise run for every request.
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(limits) });
     registerSocket(sockets, shared);
@@ -256,7 +256,7 @@ function addErrors(
   });
 }
 
-/** Before routing and parsing: who calls, from where, and whether it may. */
+/** Checks caller, origin and limits before a request is routed and parsed. */
 function addGuards(app: FastifyInstance, shared: ServerContext): void {
   const { deps, keys, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
@@ -269,7 +269,7 @@ function addGuards(app: FastifyInstance, shared: ServerContext): void {
     if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
     if (principal) meter.request(principal.keyId);
   };
-  // With `done` and without a promise where nothing has to be waited for: this runs for every request.
+  // With `done` instead of a promise where nothing is asynchronous: this runs for every request.
   app.addHook("onRequest", (request, reply, done) => {
     try {
       reply.headers(HEADERS).header("x-request-id", request.id);
@@ -286,7 +286,7 @@ function addGuards(app: FastifyInstance, shared: ServerContext): void {
         : login === undefined
           ? undefined
           : logins.recognise(login);
-      // A promise is waited for instead of `done`.
+      // Fastify waits for the promise instead of `done`.
       if (principal instanceof Promise)
         return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
           .catch((error: unknown) => nobodyIfOpen(request, error))
@@ -298,7 +298,7 @@ function addGuards(app: FastifyInstance, shared: ServerContext): void {
     return done();
   });
   app.addHook("onResponse", (request, reply, done) => {
-    // A refused upgrade is no connection of the HTTP server any more: nobody else would close it.
+    // After a rejected upgrade the HTTP server no longer knows the connection, so it must be closed here.
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
     if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
@@ -306,12 +306,12 @@ function addGuards(app: FastifyInstance, shared: ServerContext): void {
   });
 }
 
-/** The files of the console are for everybody: what they show is asked for with a key. */
+/** Whether a request is for a file of the console. The files need no key, because all data is requested with one. */
 function isConsole(request: FastifyRequest): boolean {
   return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
 }
 
-/** A store that is away says nothing about keys: what is for everybody, such as how the server does, is still answered. */
+/** While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered without a caller. */
 function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
   if (!isOpen(routeOptions.config.route)) throw error;
 }
@@ -322,7 +322,7 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
     time: new Date(at).toISOString(),
     request_id: request.id,
     method: request.method,
-    // The pattern and not the address, which may carry what callers should not have put there.
+    // The pattern of the route, because the address may contain secrets.
     route: routeOf(request),
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,

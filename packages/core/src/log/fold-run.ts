@@ -10,7 +10,7 @@ import {
   exactCost,
   isToolUse,
 } from "@skein/protocol";
-import { isApproval } from "../run/approval.ts";
+import { approvedInput, isApproval } from "../run/approval.ts";
 import { isPoisoned } from "../run/rules.ts";
 import type { CountedCall } from "./counted-call.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
@@ -145,6 +145,8 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       // An approval lets the call run; everything else is followed by the call's result.
       if (call?.awaiting !== "approval" || event.data.resolution !== "answered") return;
       if (!call.answer || !isApproval(call.answer)) return;
+      const input = approvedInput(call.answer);
+      if (input) Object.assign(call, { input, isChanged: true });
       call.phase = "asked";
       call.awaiting = null;
       call.approved = true;
@@ -218,6 +220,7 @@ function callsIn(content: Content): CallState[] {
       toolUseId: block.id,
       name: block.name,
       input: block.input,
+      isChanged: false,
       phase: "asked",
       awaiting: null,
       openedAt: null,

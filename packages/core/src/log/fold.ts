@@ -15,7 +15,7 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "../ports/store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 7;
+export const FOLD_VERSION = 8;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.

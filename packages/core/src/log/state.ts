@@ -19,6 +19,8 @@ export interface CallState {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: unknown;
+  /** Whoever approved the call gave it another input than the model. */
+  readonly isChanged: boolean;
   /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
   phase: "asked" | "started" | "waiting" | "done";
   /** What it waits for, while it waits. */

@@ -137,8 +137,11 @@ function withMemories(
   const { id = "", role, content } = message;
   const memories = Object.hasOwn(recalled, id) ? recalled[id] : undefined;
   if (!memories) return { role, content };
-  const text = `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
-  return { role, content: [{ type: "text", text }, ...blocksOf(content)] };
+  return { role, content: [{ type: "text", text: memoryText(memories) }, ...blocksOf(content)] };
+}
+
+export function memoryText(memories: readonly string[]): string {
+  return `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
 }
 
 /** Where the cache breaks is for the loop to say: marks of others would soon be more than the API takes. */

@@ -64,7 +64,14 @@ export async function runTool(
     timers: deps.timers,
   });
   if (signal.aborted) return [];
-  return [toolCompleted(current, call, { ...outcome, durationMs: Math.max(0, deps.now() - started) })];
+  const content = call.isChanged ? withChange(call.input, outcome.content) : outcome.content;
+  return [toolCompleted(current, call, { ...outcome, content, durationMs: Math.max(0, deps.now() - started) })];
+}
+
+/** The model still has the input that it asked for in mind: it is told that another one ran. */
+function withChange(input: unknown, content: Content): Content {
+  const note = `Before this call ran, a person changed its input to ${JSON.stringify(input)}.`;
+  return typeof content === "string" ? `${note}\n${content}` : [{ type: "text", text: note }, ...content];
 }
 
 interface ToolOutcome {

@@ -1,4 +1,14 @@
-import { type Await, type Content, type Event, type Ids, KnownError, isKnownError, textOf } from "@skein/protocol";
+import {
+  type Await,
+  type Content,
+  type Event,
+  type Ids,
+  type JsonObject,
+  KnownError,
+  isKnownError,
+  textOf,
+} from "@skein/protocol";
+import { approvalWith, isApproval } from "../run/approval.ts";
 import { awaitAnswered } from "./session-facts.ts";
 import type { AppendOptions, Store } from "../ports/store.ts";
 
@@ -31,13 +41,22 @@ interface AnswersDeps {
   readonly key?: AppendOptions["key"];
 }
 
+interface GivenAnswer {
+  readonly tool_use_id: string;
+  readonly content: Content;
+  readonly is_error: boolean;
+  /** An approved call runs with this input instead of the model's. */
+  readonly updatedInput?: JsonObject | undefined;
+}
+
 /** Appends an answer if the session waits for it, and says what became of it. Of several at once exactly one is accepted. */
 export async function answerAwait(
   deps: AnswersDeps,
   sessionId: string,
-  data: { readonly tool_use_id: string; readonly content: Content; readonly is_error: boolean },
+  { updatedInput, ...given }: GivenAnswer,
 ): Promise<Answered> {
   const { store, tenant, now, ids, key } = deps;
+  const data = updatedInput ? { ...given, content: approvalWith(updatedInput) } : given;
   for (;;) {
     const { kind, ...found } = await dispositionOf(deps, sessionId, data.tool_use_id);
     if (found.disposition !== "accepted") return found;
@@ -46,6 +65,8 @@ export async function answerAwait(
         "invalid",
         "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
       );
+    if (updatedInput && (kind !== "approval" || !isApproval(given)))
+      throw new KnownError("invalid", "updated_input: Only an answer that approves a call gives it another input.");
     const event = { ...awaitAnswered(data), id: ids() };
     try {
       // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".

@@ -3,6 +3,7 @@ import {
   type Event,
   type Fact,
   type Ids,
+  type JsonObject,
   KnownError,
   type Message,
   type MessageRow,
@@ -70,7 +71,7 @@ export interface Sessions extends DriverRequests {
   answer(
     sessionId: string,
     toolUseId: string,
-    answer: { content: Content; isError?: boolean },
+    answer: { content: Content; isError?: boolean; updatedInput?: JsonObject | undefined },
     key?: Key,
   ): Promise<Answered>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
@@ -221,11 +222,11 @@ export function createSessions({
     create,
     begin,
     prompt,
-    async answer(sessionId, toolUseId, { content, isError = false }, key) {
+    async answer(sessionId, toolUseId, { content, isError = false, updatedInput }, key) {
       const data = { tool_use_id: toolUseId, content: parseInput(Content, content), is_error: isError };
       const problem = answerProblem(data.content);
       if (problem !== undefined) throw new KnownError("invalid", problem);
-      return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);
+      return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, { ...data, updatedInput });
     },
     ...createDriverRequests({ store, tenant, now, ids, get, state }),
     edit,

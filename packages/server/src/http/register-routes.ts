@@ -16,9 +16,9 @@ import type { Limits } from "./limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who calls; nobody on a route that is open and was called without a key. */
+    /** The caller; undefined on an open route that was called without a key. */
     principal: Principal | undefined;
-    /** The SHA-256 of a body that came with an Idempotency-Key. */
+    /** The SHA-256 of the body of a request with an Idempotency-Key. */
     bodyDigest: string | undefined;
   }
   interface FastifyContextConfig {
@@ -26,7 +26,7 @@ declare module "fastify" {
   }
 }
 
-/** The caller of an open route that sent no key: it belongs to no tenant. */
+/** The caller of an open route without a key. It belongs to no tenant. */
 const NOBODY: Principal = { keyId: "", name: "nobody", tenant: "$nobody", scopes: [] };
 
 const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
@@ -40,7 +40,7 @@ const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
   forkClaudeSession: "messageBytes",
 };
 
-/** Puts every route of the table on the server, under each of its paths. */
+/** Registers every route of the table, under each of its paths. */
 export function registerRoutes(
   app: FastifyInstance,
   { handlers, shared, idempotency }: { handlers: Handlers; shared: ServerContext; idempotency: Idempotency },
@@ -58,7 +58,7 @@ export function registerRoutes(
   }
 }
 
-/** What a caller showed to say who it is. */
+/** How a caller authenticated. */
 export type Credential = "nothing" | "key" | "login";
 
 const UNKNOWN: Readonly<Record<Credential, string>> = {
@@ -67,12 +67,12 @@ const UNKNOWN: Readonly<Record<Credential, string>> = {
   login: "This login is over. Log in again with a key.",
 };
 
-/** Whether a route is for everybody, whoever they are. */
+/** Whether a route needs no key. */
 export function isOpen(name: RouteName | undefined): boolean {
   return name !== undefined && ROUTES[name].scope === "open";
 }
 
-/** Refuses callers without the scope of a route. Runs before the body is read. */
+/** Rejects callers without the scope of a route. Runs before the body is read. */
 export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sent: Credential): void {
   const scope = name === undefined ? "read" : ROUTES[name].scope;
   if (scope === "open") return;
@@ -120,7 +120,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
     return checked(route, name, await handle(input as ParsedRequest<RouteName>, own));
   };
-  // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
+  // Streams are not stored: the key makes sure that the work begins once, and its stream can be followed again.
   const { status, body, replayed } =
     key && !route.stream
       ? await idempotency.run(key, async (newId) => ({ status: route.status, body: await work(newId) }))
@@ -147,14 +147,14 @@ function parsedPart(schema: Route["body"], value: unknown): unknown {
   return schema ? parseInput(schema, value ?? undefined) : undefined;
 }
 
-/** A parameter that a route does not have is a mistake, and worth a sentence. */
+/** Rejects query parameters on a route that has none. */
 function noQuery(query: unknown): undefined {
   const [name] = Object.keys(query as object);
   if (name !== undefined) throw new ApiError("invalid", "This route has no query parameters.");
   return undefined;
 }
 
-/** An answer that does not fit its schema is a bug, and is not sent. */
+/** Validates a response. One that does not match its schema is a bug and is not sent. */
 function checked(route: Route, name: RouteName, body: unknown): unknown {
   if (body === TAKEN_OVER || isRaw(body) || isChecked(body) || !route.response) return body;
   const result = route.response.safeParse(body);

@@ -19,7 +19,7 @@ import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
 import { workerHandlers } from "./workers.ts";
 
-/** Who answers each route. A route without a handler does not compile. */
+/** The handler of each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
   ...systemHandlers,
   ...loginHandlers,

@@ -8,11 +8,11 @@ import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
-/** Whose keys are the operator's own. */
+/** The operator's tenant. */
 const OPERATORS_TENANT = "default";
 const RETRY_SOON = { headers: { "retry-after": "1" } };
 
-/** What the server says about itself. */
+/** Health, metrics, usage and other information about the server. */
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
@@ -68,7 +68,7 @@ export const systemHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Whose usage is asked for, and of which time. */
+/** The agent, session and period of a usage report. */
 function boundsOf({ from, to, agent_id, session_id }: ParsedRequest<"toolUsage">["query"]) {
   return {
     ...(session_id !== undefined && { sessionId: session_id }),
