@@ -1,3 +1,6 @@
+const PARTITIONS = 8;
+const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data, blob, created_at";
+
 /**
  * Events in partitions by their session.
  *
@@ -5,10 +8,6 @@
  * go on working. A table that has events keeps them under another name, the view shows both, and skein.move_events brings
  * them over in small steps while servers work. Both locks are held for milliseconds, whatever the size of the table.
  */
-export const PARTITIONS = 8;
-
-const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data, blob, created_at";
-
 export const partitionedEvents = /* sql */ `
 -- The oldest schema whose code still works with this one. Null: only code that knows this schema.
 alter table skein.migrations add column oldest integer;
