@@ -62,11 +62,11 @@ const SINGLE = "select relname as name from pg_class where relname = 'events_sin
 test("a server of the version before works on while the new one migrates, moves the events, and works beside it", async () => {
   const { url, before, scripts } = await filled(12);
   const client = await connected(url);
-  let isOver = false;
+  const over = new AbortController();
   let turns = 0;
   const [busy] = scripts;
   const working = (async () => {
-    for (; !isOver || turns < 5; turns++) {
+    for (; !over.signal.aborted || turns < 5; turns++) {
       await busy?.toolTurn(`turn ${turns}`);
       const { items } = await before.list({ tenant: "default" });
       expect(items).toHaveLength(12);
@@ -77,7 +77,7 @@ test("a server of the version before works on while the new one migrates, moves 
   const newcomer = createScript({ store: now, ids, sessionId: scripts[1]?.sessionId ?? "" });
   await newcomer.toolTurn("from the new version");
   await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 30_000 }).toEqual([]);
-  isOver = true;
+  over.abort();
   await working;
 
   for (const { sessionId } of scripts) {

@@ -22,28 +22,38 @@ const TRY_AGAIN = new Set(["55P03", "40P01"]);
 export async function migrate(client: pg.ClientBase): Promise<void> {
   const found = await version(client);
   if (found > LATEST || (found === LATEST && (await viewsAreCurrent(client)))) return;
-  await client.query("select pg_advisory_lock($1)", [LOCK]);
+  await lock(client);
   try {
     const current = await version(client);
     if (current > LATEST) return;
     const missing = MIGRATIONS.filter(({ number }) => number > current);
-    for (const migration of missing.slice(0, -1)) await inTransaction(client, () => apply(client, migration));
-    const last = missing.at(-1);
-    if (!last && (await viewsAreCurrent(client))) return;
-    await inTransaction(client, async () => {
-      if (last) await apply(client, last);
-      await client.query(VIEWS);
-      await client.query("delete from skein.views");
-      await client.query("insert into skein.views (hash) values ($1)", [VIEWS_HASH]);
-    });
+    const last = missing.findLast(({ concurrent }) => !concurrent);
+    for (const migration of missing)
+      if (migration !== last && !migration.concurrent) await inTransaction(client, () => apply(client, migration));
+    if (last || !(await viewsAreCurrent(client)))
+      await inTransaction(client, async () => {
+        if (last) await apply(client, last);
+        await client.query(VIEWS);
+        await client.query("delete from skein.views");
+        await client.query("insert into skein.views (hash) values ($1)", [VIEWS_HASH]);
+      });
+    for (const migration of missing) if (migration.concurrent) await apply(client, migration);
   } finally {
     await client.query("select pg_advisory_unlock($1)", [LOCK]);
   }
 }
 
-async function apply(client: pg.ClientBase, { number, name, sql, oldest }: Migration): Promise<void> {
+/** Asks again and again: PostgreSQL makes no index beside writers while somebody's statement waits for this lock. */
+async function lock(client: pg.ClientBase): Promise<void> {
+  const tried = "select pg_try_advisory_lock($1) as got";
+  while (!(await client.query<{ got: boolean }>(tried, [LOCK])).rows[0]?.got) await delay(100);
+}
+
+async function apply(client: pg.ClientBase, { number, name, sql, oldest, concurrent }: Migration): Promise<void> {
   if (number === 1) await client.query(FIRST);
-  await client.query(sql);
+  // Several statements in one query would be a transaction.
+  for (const statement of concurrent ? sql.split(";") : [sql])
+    if (statement.trim() !== "") await client.query(statement);
   await client.query("insert into skein.migrations (number, name) values ($1, $2)", [number, name]);
   if (oldest !== undefined)
     await client.query("update skein.migrations set oldest = $2 where number = $1", [number, oldest]);

@@ -16,8 +16,10 @@ import { LAST_SEQUENCE, createAppend } from "./append.ts";
 import { createConnections } from "./connections.ts";
 import { createEventMover } from "./event-mover.ts";
 import type { Statement, TextRow } from "./query.ts";
-import { countSessions, listSessions, pageOfMessages, pageOfRuns, toolUsageOf, usageOf } from "./lists.ts";
+import { countSessions, listSessions, pageOfMessages, pageOfRuns } from "./lists.ts";
 import { migrate } from "./migrate.ts";
+import { createRollUp } from "./roll-up.ts";
+import { toolUsageOf, usageOf } from "./usage.ts";
 import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
 import { listChanged, listOpenAwaits, placesOf, summariesOf } from "./tenant-lists.ts";
@@ -154,6 +156,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
   const mover = createEventMover(connections);
+  const rollUp = createRollUp(connections);
   await notifications.listening;
 
   /** Refuses an id that is not there; one that is no UUID cannot be. */
@@ -187,6 +190,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     async append(sessionId, events, options = {}) {
       const appended = await append(sessionId, events, options);
       if (appended.repeated) return appended;
+      rollUp.noted();
       followers.deliver(sessionId, appended.events);
       notifications.announce(sessionId, appended.events.at(-1)?.sequence ?? 0);
       return appended;
@@ -303,6 +307,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     async close() {
       if (connections.closed) return;
       mover.stop();
+      rollUp.stop();
       followers.close();
       await notifications.close();
       await connections.close();

@@ -3,6 +3,7 @@ import { append } from "../functions/append.ts";
 import { applyChanges } from "../functions/apply-changes.ts";
 import { storeFunctions } from "../functions/store-functions.ts";
 import { moveEvents } from "../migrations/0008-partitioned-events.ts";
+import { sumFunctions } from "../migrations/0009-sums.ts";
 import { agent } from "./agent.ts";
 import { api } from "./api.ts";
 import { functions } from "./functions.ts";
@@ -15,6 +16,7 @@ export const VIEWS = [
   append,
   storeFunctions,
   moveEvents,
+  sumFunctions,
   functions,
   platform,
   agent,
