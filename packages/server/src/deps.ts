@@ -1,4 +1,4 @@
-import type { Bus, Engine, FileStore, KeyPolicy, Live, Store } from "@skein/core";
+import type { Bus, Engine, FileStore, KeyPolicy, Live, ModelCatalog, Store } from "@skein/core";
 import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
@@ -84,10 +84,14 @@ export interface ServerDeps {
   readonly claude?: ClaudeGate | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
+  /** What a key may do, in sentences. */
+  readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
   /** The state of the sandbox around programs that a model can steer. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Reads and writes Claude Code's files. Without it, no session can be adopted or sent back. */
   readonly adoption?: Adoption | undefined;
+  /** The models, for whoever asks what one of them was sent; without them nobody can say. */
+  readonly models?: ModelCatalog | undefined;
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
   /** Version, store and model of this server, for the first page and `/health`. */

@@ -10,6 +10,7 @@ import {
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
+import type { KeyUses } from "./key-uses.ts";
 import type { Logins } from "./logins.ts";
 import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
@@ -27,6 +28,7 @@ export interface ServerContext {
   readonly deps: ServerDeps;
   readonly limits: Limits;
   readonly keys: Keys;
+  readonly keyUses: KeyUses;
   readonly logins: Logins;
   readonly meter: Meter;
   readonly streams: OpenStreams;

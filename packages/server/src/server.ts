@@ -17,23 +17,22 @@ import type { ServerContext } from "./request-context.ts";
 import { createTenantViews } from "./tenant-views.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
-import { consoleFile, registerConsole } from "./http/console.ts";
-import { checkForm, checkOrigin, keyIn } from "./http/check-origin.ts";
+import { registerConsole } from "./http/console.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { readJson } from "./http/json-body.ts";
 import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
-import { type Principal, createKeys } from "./keys.ts";
+import { createKeys } from "./keys.ts";
+import { createKeyUses } from "./key-uses.ts";
 import { createLogins } from "./logins.ts";
-import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
-import { inTime } from "./observe/health.ts";
 import { createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
 import { metricsText } from "./observe/metrics-text.ts";
 import { createRunMetrics } from "./observe/run-metrics.ts";
-import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
+import { addGuards } from "./http/guards.ts";
+import { registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
 import { createTenantChanges } from "./streams/tenant-changes.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
@@ -61,23 +60,10 @@ export interface Server {
   close(): Promise<void>;
 }
 
-const HEADERS = {
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store",
-  // For JSON responses. Pages have their own policies.
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-};
-
-/** How long an open route waits for the lookup of a key, so that it answers within a second. */
-const WAIT_FOR_STORE_MS = 500;
-/** How long requests in progress may still take when the server stops. */
+/** How long a request may still take when the server stops. */
 const ANSWER_MS = 1000;
 /** How often expired records are removed. */
 const SWEEP_MS = 3600 * 1000;
-
-/** The routes of a process that only drives sessions. */
-const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
 const NO_SENDER: WebhookSender = {
   problemWith: () => undefined,
@@ -107,6 +93,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     deps,
     limits,
     keys,
+    keyUses: createKeyUses({ records: deps.store.records, now }),
     logins,
     meter: createMeter(limits, now, deps.apiProcesses),
     streams,
@@ -254,93 +241,4 @@ function addErrors(
     const message = `This address answers ${allow} and not ${request.method}.`;
     return answer(new ApiError("method_not_allowed", message, { headers: { allow } }), request, reply);
   });
-}
-
-/** Checks caller, origin and limits before a request is routed and parsed. */
-function addGuards(app: FastifyInstance, shared: ServerContext): void {
-  const { deps, keys, logins, meter, metrics, now } = shared;
-  const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
-  app.decorateRequest("principal", undefined);
-  const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
-    request.principal = principal;
-    if (deps.isWorker && !WORKER_ROUTES.has(request.routeOptions.config.route ?? ""))
-      throw new ApiError("not_found", "This process is a worker and answers only /health, /ready and /metrics.");
-    if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sent);
-    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
-    if (principal) meter.request(principal.keyId);
-  };
-  // With `done` instead of a promise where nothing is asynchronous: this runs for every request.
-  app.addHook("onRequest", (request, reply, done) => {
-    try {
-      reply.headers(HEADERS).header("x-request-id", request.id);
-      checkForm(request.raw);
-      const origin = checkOrigin(request.headers, guard);
-      if (origin !== null) reply.headers(corsHeaders(origin));
-      if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
-      const key = keyIn(request.headers, request.raw.rawHeaders);
-      const sentKey = key !== undefined && key !== "";
-      const login = sentKey ? undefined : loginIn(request.headers, request.method);
-      const sent = sentKey ? "key" : login === undefined ? "nothing" : "login";
-      const principal = sentKey
-        ? keys.recognise(key, request.raw.socket)
-        : login === undefined
-          ? undefined
-          : logins.recognise(login);
-      // Fastify waits for the promise instead of `done`.
-      if (principal instanceof Promise)
-        return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
-          .catch((error: unknown) => nobodyIfOpen(request, error))
-          .then((found) => admit(request, found, sent));
-      admit(request, principal, sent);
-    } catch (error) {
-      return done(error as Error);
-    }
-    return done();
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    // After a rejected upgrade the HTTP server no longer knows the connection, so it must be closed here.
-    if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
-    metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
-    if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
-    done();
-  });
-}
-
-/** Whether a request is for a file of the console. The files need no key, because all data is requested with one. */
-function isConsole(request: FastifyRequest): boolean {
-  return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
-}
-
-/** While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered without a caller. */
-function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
-  if (!isOpen(routeOptions.config.route)) throw error;
-}
-
-function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): Record<string, unknown> {
-  return {
-    level: "info",
-    time: new Date(at).toISOString(),
-    request_id: request.id,
-    method: request.method,
-    // The pattern of the route, because the address may contain secrets.
-    route: routeOf(request),
-    status: reply.statusCode,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
-    key: request.principal?.name ?? null,
-    tenant: request.principal?.tenant ?? null,
-  };
-}
-
-function routeOf(request: FastifyRequest): string {
-  return request.routeOptions.url ?? "(none)";
-}
-
-function corsHeaders(origin: string): Record<string, string> {
-  return {
-    "access-control-allow-origin": origin,
-    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
-    "access-control-allow-headers": "authorization, content-type, idempotency-key, if-match, last-event-id, x-api-key",
-    "access-control-expose-headers": "etag, x-request-id, retry-after",
-    vary: "origin",
-  };
 }

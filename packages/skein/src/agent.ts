@@ -1,4 +1,4 @@
-import { type Answered, type SessionState, openAwaits } from "@skein/core";
+import { type Answered, type SessionState, onlyModel, openAwaits } from "@skein/core";
 import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
@@ -195,7 +195,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,
-    model,
+    models: onlyModel(model),
     agents,
     files,
     memoryNamed: memories.named,

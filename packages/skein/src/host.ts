@@ -7,7 +7,7 @@ import {
   type FileStore,
   type Live,
   type AgentMemory,
-  type Model,
+  type ModelCatalog,
   type Parking,
   type Runtime,
   type SessionAgent,
@@ -43,7 +43,7 @@ export interface RegisteredAgent {
 
 export interface HostOptions {
   readonly store: Store;
-  readonly model: Model;
+  readonly models: ModelCatalog;
   readonly agents: readonly RegisteredAgent[];
   /** Tools of this process that stored agents may name. */
   readonly tools?: ReadonlyMap<string, Tool>;
@@ -80,6 +80,7 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly engine: Engine;
+  readonly models: ModelCatalog;
   /** How many sessions this process drives now. */
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
@@ -152,7 +153,7 @@ function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
 
 export function createHost(options: HostOptions): Host {
-  const { store, model, files, tenant = "default", report = () => {} } = options;
+  const { store, models, files, tenant = "default", report = () => {} } = options;
   const now = Date.now;
   const ids = createIds();
   const { live, leave } = options.bus ? onBus(options.bus, store) : { live: createMemoryLive(), leave: () => {} };
@@ -162,7 +163,7 @@ export function createHost(options: HostOptions): Host {
   const loop = createLoop({
     store,
     states,
-    model,
+    models,
     live,
     files,
     subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
@@ -213,6 +214,7 @@ export function createHost(options: HostOptions): Host {
     sessions: { ...sessions, follow: (...which) => whileAwake(sessions.follow(...which)) },
     live,
     engine,
+    models,
     driven,
     parking,
     register: (registered) => void agents.set(registered.agent.config.name, registered),

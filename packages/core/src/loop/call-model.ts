@@ -4,12 +4,14 @@ import {
   type FactData,
   type Failure,
   type Ids,
+  type ModelPrice,
+  type ModelStreamEvent,
   isToolUse,
   textOf,
 } from "@skein/protocol";
 import type { Live } from "../live/live.ts";
 import { createOffsets } from "../live/live.ts";
-import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
+import { type ModelCatalog, ModelFailure, type ModelReply } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
@@ -17,10 +19,10 @@ import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
 import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "./arrived-answer.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./tool-pairs.ts";
-import { requestOf } from "./request.ts";
+import { callOf } from "./request.ts";
 
 export interface CallDeps {
-  readonly model: Model;
+  readonly models: ModelCatalog;
   readonly live: Live;
   readonly now: () => number;
   readonly ids: Ids;
@@ -43,10 +45,10 @@ export async function callModel(
   const answer = createArrivingAnswer(callKeyOf(call), messageId);
   deps.arriving(answer);
   try {
-    const request = requestOf(state, call.purpose, call.max_tokens);
     const publish = publisher(state, call, messageId, deps);
-    const reply = await deps.model.call(
-      request,
+    const model = deps.models.named(state.tenant, call.model);
+    const reply = await model.call(
+      callOf(state, call.purpose, call.max_tokens),
       (event) => {
         answer.add(event);
         publish(event);
@@ -55,7 +57,7 @@ export async function callModel(
     );
     refuseRepeated(state, reply);
     const durationMs = Math.max(0, deps.now() - started);
-    const generated = replied(call, { reply, messageId, durationMs }, deps);
+    const generated = replied(call, { reply, messageId, durationMs, price: model.price }, deps);
     const text = textOf([...reply.content]);
     if (call.purpose === "title") return [generated, ...titled(text)];
     if (call.purpose !== "compaction") return [generated];
@@ -63,7 +65,8 @@ export async function callModel(
   } catch (error) {
     if (signal.aborted) return [];
     const durationMs = Math.max(0, deps.now() - started);
-    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar() })];
+    const { price } = deps.models.named(state.tenant, call.model);
+    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar(), price })];
   } finally {
     deps.live.clear(state.sessionId);
   }
@@ -84,7 +87,7 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
 function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
   const offsetOf = createOffsets();
   const shown = call.purpose === "step" || call.purpose === "summary";
-  return (event: Parameters<Parameters<Model["call"]>[1]>[0]): void => {
+  return (event: ModelStreamEvent): void => {
     if (!shown) return;
     const { run_id, step, attempt } = call;
     const offset = offsetOf(event);
@@ -94,15 +97,17 @@ function publisher(state: SessionState, call: FactData<"step.started">, messageI
 
 function replied(
   call: FactData<"step.started">,
-  { reply, messageId, durationMs }: { reply: ModelReply; messageId: string; durationMs: number },
+  { price, ...answer }: { reply: ModelReply; messageId: string; durationMs: number; price: ModelPrice | undefined },
   { ids }: CallDeps,
 ): Fact {
   const place = { runId: call.run_id, step: call.step };
+  const { reply, messageId, durationMs } = answer;
   return stepGenerated(place, call.purpose, {
     ...reply,
     messageId,
     resultsMessageId: ids,
     durationMs,
+    price,
     simulated: call.simulated === true,
   });
 }
@@ -117,12 +122,18 @@ function titled(text: string): readonly Fact[] {
   return title === "" ? [] : [titleGenerated(title)];
 }
 
+interface FailedCall {
+  readonly durationMs: number;
+  readonly arrived: Arrived;
+  readonly price: ModelPrice | undefined;
+}
+
 /** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */
 function failure(
   state: SessionState,
   current: RunState,
   error: unknown,
-  { random, now, durationMs, arrived }: CallDeps & { readonly durationMs: number; readonly arrived: Arrived },
+  { random, now, durationMs, arrived, price }: CallDeps & FailedCall,
 ): Fact {
   const call = current.call as FactData<"step.started">;
   const known = error instanceof ModelFailure ? error : undefined;
@@ -130,7 +141,7 @@ function failure(
     code: "internal",
     message: error instanceof Error ? error.message : String(error),
   };
-  const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived) });
+  const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived), price });
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
   if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries)) {

@@ -1,4 +1,4 @@
-import type { Content, Fact, FactData, StopReason } from "@skein/protocol";
+import type { Content, Fact, FactData, ModelPrice, StopReason } from "@skein/protocol";
 import { isApproval } from "../run/approval.ts";
 import {
   type OpenedAwait,
@@ -21,10 +21,14 @@ const REFUSED = "This call was not run: the model refused to go on with its answ
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
 /** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
-export function orphans(state: SessionState, current: RunState, now: number): readonly Fact[] {
+export function orphans(
+  state: SessionState,
+  current: RunState,
+  { now, price }: { readonly now: number; readonly price: ModelPrice | undefined },
+): readonly Fact[] {
   const facts: Fact[] = [];
   if (current.call && current.callUnder !== current.fence)
-    facts.push(abandonedCall(state, current, { now, arrived: undefined, reason: "worker_lost" }));
+    facts.push(abandonedCall(state, current, { now, arrived: undefined, reason: "worker_lost", price }));
   for (const call of current.calls) {
     if (call.phase !== "started" || call.startedUnder === current.fence) continue;
     facts.push(

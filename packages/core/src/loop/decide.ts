@@ -42,7 +42,7 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   // Before the orphans: a cancelled run begins nothing again.
   const over = forcedEnd(state, current, view.lastProblem);
   if (over) return end(state, current, { now, view }, over);
-  const lost = orphans(state, current, now);
+  const lost = orphans(state, current, { now, price: view.model.price });
   if (lost.length > 0) return appendFacts(...lost);
   if (current.failure) return end(state, current, { now, view }, endWith(current.failure));
   if (current.replyId) return appendFacts(messageEntered(state, current.replyId));
@@ -120,7 +120,7 @@ function finish(state: SessionState, now: number, view: View, stopReason: StopRe
   const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return runEffects({ kind: "update-memory", key: "memory/update" });
   const wantsTitle = state.agent?.generate_title && state.title === null && !current.titleTried;
-  if (wantsTitle && !cannotPay(state, current, now))
+  if (wantsTitle && !cannotPay(state, current, { ...view, now }))
     return waitForRetry(current, now) ?? startStep(state, current, { ...view, purpose: "title", now });
   if (state.subagentOf && !current.parentInformed)
     return runEffects({ kind: "inform-parent", key: "parent", problem: null });
@@ -137,7 +137,7 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
     return appendFacts(stepsExhausted(current, state.agent?.max_steps ?? 0));
   const repairs = current.repaired ? [] : brokenPairs(contextOf(state));
   if (repairs.length > 0) return appendFacts(transcriptRepaired(current, repairs));
-  const broke = cannotPay(state, current, now);
+  const broke = cannotPay(state, current, { ...view, now });
   if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
     if (!needsSummary(state)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
     // A summary is a call like any other: without the money for it the run is over.
@@ -168,7 +168,9 @@ function end(
   if (current.replyId) return appendFacts(messageEntered(state, current.replyId));
   if (current.call) {
     const reason = stopReason === "cancelled" ? "cancelled" : "worker_lost";
-    return appendFacts(abandonedCall(state, current, { now, arrived: view.arrived?.(), reason }));
+    return appendFacts(
+      abandonedCall(state, current, { now, arrived: view.arrived?.(), reason, price: view.model.price }),
+    );
   }
   const children = waitingSubagents(current);
   if (children.length > 0) return runEffects(...children);

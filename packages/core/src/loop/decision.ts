@@ -1,4 +1,5 @@
 import type { Fact } from "@skein/protocol";
+import type { Model } from "../ports/model.ts";
 import type { Tool } from "../ports/tool.ts";
 import type { Arrived } from "./arrived-answer.ts";
 
@@ -15,8 +16,8 @@ export interface View {
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
-  /** The model of this process is a simulation. */
-  readonly simulated?: boolean;
+  /** What is known of the model that the session would ask next. */
+  readonly model: Pick<Model, "simulated" | "price">;
   /** What has arrived of the model call that is under way here. */
   readonly arrived?: () => Arrived | undefined;
   /** Why this agent cannot work here: its run fails with this sentence instead of being tried for ever. */

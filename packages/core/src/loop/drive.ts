@@ -10,6 +10,7 @@ import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
+import { modelOf } from "./request.ts";
 import type { ArrivingAnswer } from "./arrived-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
@@ -63,8 +64,9 @@ export function createLoop(deps: LoopDeps): Runtime {
       // A session that cannot be served here is for its driver to deal with.
       if (!code || problem !== undefined) return [];
       const batch = createBatch(state, deps);
-      const simulated = deps.model.simulated === true;
-      settle(batch, () => ({ ...viewOf(lease, code, startedIn(batch.events) ?? null), simulated }));
+      settle(batch, () =>
+        viewOf(lease, code, { startedHere: startedIn(batch.events) ?? null, model: modelIn(batch, deps) }),
+      );
       return batch.events;
     },
   };
@@ -77,6 +79,7 @@ async function driveSession(
 ): Promise<void> {
   const { lease, clock } = claimed;
   const state = await deps.states.take(lease.sessionId, claimed.lastSequence);
+  await deps.models.refresh(state.tenant);
   // Who the agent is and what code it has is settled when the session is created.
   const { code, problem } = codeOf(state, deps);
   if (!code) {
@@ -102,8 +105,7 @@ async function driveSession(
     return settle(batch, () => {
       startedHere = startedIn(batch.events) ?? startedHere;
       return {
-        ...viewOf(lease, code as AgentCode, startedHere, problem),
-        simulated: deps.model.simulated === true,
+        ...viewOf(lease, code as AgentCode, { startedHere, problem, model: modelIn(batch, deps) }),
         arrived: () => arrivingAnswer?.soFar(),
         ...(lastProblem !== undefined && { lastProblem }),
       };
@@ -209,12 +211,22 @@ function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefi
   }
 }
 
-function viewOf({ fence }: Lease, code: AgentCode, startedHere: string | null, problem?: string): View {
+/** What is known of the model that the session would ask next. */
+function modelIn({ state }: Batch, { models }: LoopDeps): View["model"] {
+  return models.named(state.tenant, modelOf(state));
+}
+
+function viewOf(
+  { fence }: Lease,
+  code: AgentCode,
+  { startedHere, model, problem }: Pick<View, "startedHere" | "model"> & { readonly problem?: string | undefined },
+): View {
   // Tools of one server share a list.
   const sources = new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])));
   return {
     fence,
     startedHere,
+    model,
     tools: code.tools,
     notices: [...sources].flat(),
     validates: code.validate !== undefined,

@@ -1,7 +1,7 @@
 import { type Fact, type Ids, addPicos, textOf } from "@skein/protocol";
 import { reservedMicros } from "../log/reservations.ts";
 import type { Live } from "../live/live.ts";
-import type { Model } from "../ports/model.ts";
+import type { ModelCatalog } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import type { FileStore } from "../ports/file-store.ts";
 import type { Subagents } from "../ports/subagents.ts";
@@ -33,7 +33,7 @@ export type Validate = (answer: string, state: SessionState) => Verdict | Promis
 
 /** Everything outside that the loop touches. */
 export interface PerformDeps {
-  readonly model: Model;
+  readonly models: ModelCatalog;
   readonly live: Live;
   readonly files: FileStore | undefined;
   readonly memory: AgentMemory | undefined;

@@ -1,21 +1,11 @@
-import {
-  type AgentConfig,
-  type ContentBlock,
-  type Event,
-  type JsonObject,
-  type Message,
-  blocksOf,
-  textOf,
-} from "@skein/protocol";
+import { type AgentConfig, type ContentBlock, type Event, type Message, blocksOf, textOf } from "@skein/protocol";
 import { isBlank } from "../sessions/content-problem.ts";
 import { foldAll } from "../log/fold.ts";
-import type { ModelRequest } from "../ports/model.ts";
+import type { ModelCall, Turn } from "../ports/model.ts";
 import { type SessionState, contextOf } from "../log/state.ts";
 import { brokenPairs, repairPairs } from "./tool-pairs.ts";
-import { encodedRequest } from "./encoded-request.ts";
 import { flatSchema } from "./flat-schema.ts";
 
-type Turn = Omit<Message, "id">;
 type Purpose = "step" | "summary" | "title" | "compaction";
 
 const SUMMARY =
@@ -24,48 +14,48 @@ const TITLE = "Write a title of at most six words for this conversation. Answer 
 const COMPACTION =
   "Summarise this conversation so that it can go on from your summary alone: the task, what was decided and why, what was done and found, names of files and values that matter, and what is left to do.";
 
-const CACHED = { type: "ephemeral" };
-
-/** What the model is sent for a call, computed from the state before it: the same now and whenever it is asked again. */
-export function requestOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelRequest {
+/** One call of the model, computed from the state before it: the same now and whenever it is asked again. */
+export function callOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelCall {
   const agent = state.agent as AgentConfig;
-  const model = modelOf(state);
-  if (purpose === "title") return titleRequest(state, model);
-  const turns = conversation(state);
+  if (purpose === "title") return titleCall(state);
+  const conversationTurns = conversation(state);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
-  const schemas = agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({
-    ...tool,
-    input_schema: flatSchema(tool.input_schema),
-  }));
-  const tools = [...schemas, ...agent.server_tools];
-  const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
-  const said =
-    closing === undefined ? goingOn(turns) : repairPairs([...turns, { role: "user", content: closing }]).messages;
-  const { messages, settled } = withBreakpoints(said);
-  const body: JsonObject = {
-    ...agent.api_kwargs,
-    model,
-    max_tokens: maxTokens,
-    ...(system.length > 0 && { system }),
-    messages,
-    ...(tools.length > 0 && { tools }),
-    // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
-    ...(closing && tools.length > 0 && { tool_choice: { type: "none" } }),
-    ...thinkingWithin(agent, maxTokens),
-    ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
-  };
+  const turns =
+    closing === undefined
+      ? goingOn(conversationTurns)
+      : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
   // A context that was put together for this call alone is not worth keeping.
   const lasts =
-    closing === undefined && contextOf(state) === state.transcript && turns === sentBefore.get(state.transcript)?.turns;
-  return { body, betas: agent.beta_headers, encoded: () => encodedRequest(body, turns, lasts ? settled : 0) };
+    closing === undefined &&
+    contextOf(state) === state.transcript &&
+    conversationTurns === sentBefore.get(state.transcript)?.turns;
+  return {
+    model: modelOf(state),
+    sessionId: state.sessionId,
+    system: agent.system_prompt,
+    turns,
+    ...(lasts && { growing: conversationTurns }),
+    tools: agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({
+      ...tool,
+      input_schema: flatSchema(tool.input_schema),
+    })),
+    serverTools: agent.server_tools,
+    toolChoice: closing === undefined ? "auto" : "none",
+    maxTokens,
+    thinkingTokens: agent.thinking_tokens,
+    caches: true,
+    extra: agent.api_kwargs,
+    betas: agent.beta_headers,
+    containerId: usesContainer(agent) ? state.containerId : null,
+  };
 }
 
-/** What the model was sent at one `step.started` of a log: nothing but the log is needed to say it. */
-export function requestAt(sessionId: string, events: readonly Event[], sequence: number): ModelRequest | undefined {
+/** The call of one `step.started` of a log: nothing but the log is needed to say it. */
+export function callAt(sessionId: string, events: readonly Event[], sequence: number): ModelCall | undefined {
   const started = events.find((event) => event.sequence === sequence);
   if (started?.event_type !== "step.started") return undefined;
   const before = events.filter((event) => event.sequence <= sequence);
-  return requestOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
+  return callOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
 }
 
 /** The model of a run: the prompt's own, else the session's agent's. */
@@ -78,22 +68,23 @@ export function outputLimit({ max_tokens, thinking_tokens }: AgentConfig): numbe
   return thinking_tokens > 0 && max_tokens <= thinking_tokens ? max_tokens + thinking_tokens : max_tokens;
 }
 
-/** The smallest budget that the API takes. */
-const LEAST_THINKING = 1024;
-
-/** A budget for thinking that leaves room for an answer, or none where there is not enough for both. */
-function thinkingWithin({ thinking_tokens }: AgentConfig, maxTokens: number): JsonObject {
-  const budget = Math.min(Math.max(thinking_tokens, LEAST_THINKING), maxTokens - 1);
-  if (thinking_tokens === 0 || budget < LEAST_THINKING) return {};
-  return { thinking: { type: "enabled", budget_tokens: budget } };
-}
-
-function titleRequest(state: SessionState, model: string): ModelRequest {
+function titleCall(state: SessionState): ModelCall {
   const [first] = state.transcript;
   const text = first ? textOf(first.content).slice(0, 2000) : "";
   return {
-    body: { model, max_tokens: 64, system: TITLE, messages: [{ role: "user", content: text || "(no text)" }] },
+    model: modelOf(state),
+    sessionId: state.sessionId,
+    system: TITLE,
+    turns: [{ role: "user", content: text || "(no text)" }],
+    tools: [],
+    serverTools: [],
+    toolChoice: "auto",
+    maxTokens: 64,
+    thinkingTokens: 0,
+    caches: false,
+    extra: {},
     betas: [],
+    containerId: null,
   };
 }
 
@@ -168,31 +159,6 @@ function withoutNothing({ role, content }: Turn): Turn | null {
   if (typeof content === "string") return content.trim() === "" ? null : { role, content };
   const blocks = content.some(isBlank) ? content.filter((block) => !isBlank(block)) : content;
   return blocks.length === 0 ? null : { role, content: blocks };
-}
-
-/**
- * Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it.
- *
- * Before the first of them everything is as it was: so many turns are settled.
- */
-function withBreakpoints(turns: readonly Turn[]): { readonly messages: readonly Turn[]; readonly settled: number } {
-  const messages = [...turns];
-  let left = 2;
-  let settled = messages.length;
-  for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
-    const message = messages[at];
-    if (message?.role !== "user") continue;
-    messages[at] = { role: "user", content: marked(blocksOf(message.content)) };
-    left -= 1;
-    settled = at;
-  }
-  return { messages, settled };
-}
-
-function marked(blocks: readonly ContentBlock[]): ContentBlock[] {
-  const last = blocks.at(-1);
-  if (!last) return [];
-  return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
 }
 
 /** A turn that the model paused goes on where it is; at a space at its end no model would. */

@@ -1,4 +1,4 @@
-import { PICOS_PER_MICRO, exactCost, priceCall } from "@skein/protocol";
+import { type ModelPrice, PICOS_PER_MICRO, exactCost, priceCall } from "@skein/protocol";
 import { reservedMicros } from "../log/reservations.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { type RunEnd, endWith } from "./rules.ts";
@@ -7,6 +7,8 @@ import { type RunEnd, endWith } from "./rules.ts";
 export interface NextCall {
   /** Its model; null where only the answer says which one it was, as for Claude Code's "default". */
   readonly model: string | null;
+  /** The price that the operator gave the model. */
+  readonly price?: ModelPrice | undefined;
   /** When it would be made: a reservation counts for a day. */
   readonly now: number;
 }
@@ -23,14 +25,14 @@ export function outOfMoneyEnd(message: string): RunEnd {
 }
 
 /** Why no further call may be made, if money is what stops it. */
-function spentOut(state: SessionState, run: RunState, { model, now }: NextCall): string | undefined {
+function spentOut(state: SessionState, run: RunState, { model, price, now }: NextCall): string | undefined {
   const limited = budgets(state, run, now).filter(({ limit }) => limit !== null);
   for (const { of, spent, reserved, limit } of limited)
     if (limit !== null && spent + reserved >= limit)
       return `The ${of} may cost ${dollars(limit)}, and ${dollars(spent)} is spent${held(reserved)}.`;
   if (limited.length === 0) return undefined;
   // Nobody could say when a limit is reached, so none is promised.
-  if (model !== null && !hasPrice(model))
+  if (model !== null && !price && !hasPrice(model))
     return `The model ${model} has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.`;
   const unknown = limited.find(({ unpriced }) => unpriced > 0);
   if (!unknown) return undefined;
@@ -45,12 +47,12 @@ function held(reserved: bigint): string {
 export function affordableTokens(
   state: SessionState,
   run: RunState,
-  { model, limit, now }: { readonly model: string; readonly limit: number; readonly now: number },
+  { model, price, limit, now }: NextCall & { readonly model: string; readonly limit: number },
 ): number {
   const left = leftToSpend(state, run, now);
   if (left === null) return limit;
-  const input = priceCall(model, { input_tokens: state.contextTokens, output_tokens: 0 });
-  const output = priceCall(model, { input_tokens: 0, output_tokens: 1 });
+  const input = priceCall(model, { input_tokens: state.contextTokens, output_tokens: 0 }, price);
+  const output = priceCall(model, { input_tokens: 0, output_tokens: 1 }, price);
   if (!input || !output) return limit;
   return Math.min(limit, Number((left - exactCost(input).total) / exactCost(output).total));
 }

@@ -5,6 +5,7 @@ import {
   type StopReason,
   type Usage,
   freeCall,
+  type ModelPrice,
   priceCall,
   textOf,
 } from "@skein/protocol";
@@ -125,6 +126,6 @@ export const CANCELLED_RESULT: MissingResult = { outcome: "failed", content: CAN
 /** The name that Claude Code gives for the model where it speaks itself, for example about an error. That costs nothing. */
 const NO_MODEL = "<synthetic>";
 /** What a call of a model cost; null if the model has no price. */
-export function costOf(model: string, usage: Usage): CallCost | null {
-  return model === NO_MODEL ? freeCall(model) : (priceCall(model, usage) ?? null);
+export function costOf(model: string, usage: Usage, price?: ModelPrice): CallCost | null {
+  return model === NO_MODEL ? freeCall(model) : (priceCall(model, usage, price) ?? null);
 }

@@ -10,8 +10,8 @@ export interface Limits {
   readonly streams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
-  /** Logins with a wrong key that an address may try per minute. A right key is never refused for those. */
-  readonly refusedLoginsPerMinute: number;
+  /** Wrong keys that an address may send per minute. A right key is never refused for those. */
+  readonly wrongKeysPerMinute: number;
   /** Bytes of a body. Messages and imports have their own limits. */
   readonly bodyBytes: number;
   readonly messageBytes: number;
@@ -38,7 +38,7 @@ export const DEFAULT_LIMITS: Limits = {
   requestBurst: 500,
   streams: 100,
   sessionsPerMinute: 600,
-  refusedLoginsPerMinute: 30,
+  wrongKeysPerMinute: 30,
   bodyBytes: 1024 * 1024,
   messageBytes: 32 * 1024 * 1024,
   importBytes: 64 * 1024 * 1024,
@@ -58,8 +58,8 @@ export interface Meter {
   /** Counts one request of a key. Throws `rate_limited` with the time to wait. */
   request(keyId: string): void;
   session(keyId: string): void;
-  /** Counts one login with a wrong key from an address. */
-  refusedKey(address: string): void;
+  /** Counts one wrong key from an address. */
+  wrongKey(address: string): void;
   /** Counts one stream as open. Returns a function that ends it. */
   stream(keyId: string): () => void;
   /** Counts one SQL statement as running. Returns a function that ends it. */
@@ -84,8 +84,8 @@ interface Rate extends Named {
   readonly size: number;
 }
 
-function ratesOf(limits: Limits): Record<"request" | "session" | "refusedLogin", Rate> {
-  const { requestsPerSecond, requestBurst, sessionsPerMinute, refusedLoginsPerMinute } = limits;
+function ratesOf(limits: Limits): Record<"request" | "session" | "wrongKey", Rate> {
+  const { requestsPerSecond, requestBurst, sessionsPerMinute, wrongKeysPerMinute } = limits;
   return {
     request: {
       limit: "requestsPerSecond",
@@ -99,11 +99,11 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "refusedLogin",
       rate: sessionsPerMinute / 60,
       size: sessionsPerMinute,
     },
-    refusedLogin: {
-      limit: "refusedLoginsPerMinute",
-      says: `an address may try ${refusedLoginsPerMinute} wrong keys per minute`,
-      rate: refusedLoginsPerMinute / 60,
-      size: refusedLoginsPerMinute,
+    wrongKey: {
+      limit: "wrongKeysPerMinute",
+      says: `an address may try ${wrongKeysPerMinute} wrong keys per minute`,
+      rate: wrongKeysPerMinute / 60,
+      size: wrongKeysPerMinute,
     },
   };
 }
@@ -137,7 +137,7 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
   return {
     request: (keyId) => take(requests, keyId, rates.request),
     session: (keyId) => take(sessions, keyId, rates.session),
-    refusedKey: (address) => take(refusals, address, rates.refusedLogin),
+    wrongKey: (address) => take(refusals, address, rates.wrongKey),
     stream(keyId) {
       const open = streams.get(keyId) ?? 0;
       if (open >= Math.ceil(limits.streams / processes())) throw tooMany(openStreams, 5);

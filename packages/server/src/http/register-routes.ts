@@ -61,9 +61,8 @@ export function registerRoutes(
 /** How a caller authenticated. */
 export type Credential = "nothing" | "key" | "login";
 
-const UNKNOWN: Readonly<Record<Credential, string>> = {
+const UNKNOWN: Readonly<Record<Exclude<Credential, "key">, string>> = {
   nothing: "Expected an API key, as X-API-Key or as a Bearer token.",
-  key: "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.",
   login: "This login is over. Log in again with a key.",
 };
 
@@ -72,11 +71,18 @@ export function isOpen(name: RouteName | undefined): boolean {
   return name !== undefined && ROUTES[name].scope === "open";
 }
 
-/** Rejects callers without the scope of a route. Runs before the body is read. */
-export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sent: Credential): void {
+/** Refuses callers without the scope of a route. Runs before the body is read. */
+export function checkScope(
+  name: RouteName | undefined,
+  principal: Principal | undefined,
+  { sent, wrongKey }: { readonly sent: Credential; readonly wrongKey: () => string },
+): void {
   const scope = name === undefined ? "read" : ROUTES[name].scope;
   if (scope === "open") return;
-  if (!principal) throw new ApiError("unauthorized", UNKNOWN[sent], { headers: { "www-authenticate": "Bearer" } });
+  if (!principal) {
+    const says = sent === "key" ? wrongKey() : UNKNOWN[sent];
+    throw new ApiError("unauthorized", says, { headers: { "www-authenticate": "Bearer" } });
+  }
   if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
 }
 
@@ -123,7 +129,9 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   // Streams are not stored: the key makes sure that the work begins once, and its stream can be followed again.
   const { status, body, replayed } =
     key && !route.stream
-      ? await idempotency.run(key, async (newId) => ({ status: route.status, body: await work(newId) }))
+      ? await runOnce(route, (keep) =>
+          idempotency.run(key, async (newId) => ({ status: route.status, body: keep(await work(newId)) })),
+        )
       : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
   if (isRaw(body))
@@ -141,6 +149,20 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     .code(route.statusWhenFailing === reply.statusCode ? reply.statusCode : status)
     .type("application/json; charset=utf-8")
     .send(isChecked(body) ? body.checked : JSON.stringify(body));
+}
+
+/** A secret that is shown once is in the first answer, and not in what is kept of it. */
+async function runOnce<Outcome extends { readonly body: unknown; readonly replayed: boolean }>(
+  { shownOnce }: Route,
+  run: (keep: (body: unknown) => unknown) => Promise<Outcome>,
+): Promise<Outcome> {
+  if (shownOnce === undefined) return run((body) => body);
+  let first: unknown;
+  const outcome = await run((body) => {
+    first = body;
+    return { ...(body as object), [shownOnce]: null };
+  });
+  return outcome.replayed ? outcome : { ...outcome, body: first };
 }
 
 function parsedPart(schema: Route["body"], value: unknown): unknown {

@@ -7,7 +7,7 @@ const NAMES = Object.keys({
   requestBurst: 0,
   streams: 0,
   sessionsPerMinute: 0,
-  refusedLoginsPerMinute: 0,
+  wrongKeysPerMinute: 0,
   bodyBytes: 0,
   messageBytes: 0,
   importBytes: 0,

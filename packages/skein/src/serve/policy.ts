@@ -11,7 +11,7 @@ import {
   policyProblem,
 } from "@skein/core";
 import { KnownError } from "@skein/protocol";
-import type { KeyInfo, Keys, WallsState } from "@skein/server";
+import type { KeyInfo, Keys, Principal, WallsState } from "@skein/server";
 import type { ServedCode } from "./config-file.ts";
 import { LOOPBACK, openedByBoth } from "./settings.ts";
 import type { StartOptions } from "./start-options.ts";
@@ -43,7 +43,7 @@ export function openPolicy(
 
 /** What a key can do, in sentences. */
 export async function explainKey(
-  { name, tenant, scopes }: KeyInfo,
+  { name, tenant, scopes }: Pick<KeyInfo | Principal, "name" | "tenant" | "scopes">,
   { rules, claude }: ReturnType<typeof openPolicy>,
 ): Promise<readonly string[]> {
   const found = await openSandbox();
@@ -63,7 +63,7 @@ interface PolicyDeps {
   /** What the environment says (SKEIN_SANDBOX). */
   readonly sandbox?: SandboxMode | undefined;
   readonly isLoopback: boolean;
-  readonly keys: Pick<Keys, "list">;
+  readonly keys: Pick<Keys, "valid">;
   readonly now?: () => number;
 }
 
@@ -73,13 +73,13 @@ const REMEMBER_MS = 2000;
 function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   const { isLoopback, keys, now = Date.now } = deps;
   const policy = { ...deps.policy, ...stricter(deps.sandbox, deps.policy.sandbox) };
-  let known: { readonly at: number; readonly keys: ReturnType<Keys["list"]> } | undefined;
+  let known: { readonly at: number; readonly keys: ReturnType<Keys["valid"]> } | undefined;
 
-  async function validKeys(key: PolicyKey | undefined): Promise<Awaited<ReturnType<Keys["list"]>>> {
+  async function validKeys(key: PolicyKey | undefined): ReturnType<Keys["valid"]> {
     const isThere = (each: PolicyKey): boolean => each.name === key?.name && each.tenant === key.tenant;
     const remembered = known && now() - known.at < REMEMBER_MS ? await known.keys : undefined;
     if (remembered && (!key || remembered.some(isThere))) return remembered;
-    known = { at: now(), keys: keys.list() };
+    known = { at: now(), keys: keys.valid() };
     return known.keys;
   }
 
@@ -87,8 +87,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     of: (key) => policyOf(policy, key),
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
-      const valid = (await validKeys(key)).filter(({ revoked_at }) => revoked_at === null);
-      return chosenSandboxMode(chosen, { isLoopback, keys: valid });
+      return chosenSandboxMode(chosen, { isLoopback, keys: await validKeys(key) });
     },
   };
 }

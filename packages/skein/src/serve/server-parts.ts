@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers } from "@skein/core";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers, onlyModel } from "@skein/core";
 import { isKnownError, withoutSecrets } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
@@ -80,7 +80,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     store,
     bus,
     engine: engine.factory,
-    model: model.model,
+    models: onlyModel(model.model),
     ...code,
     files,
     memoryNamed: memories.named,

@@ -1,14 +1,14 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { Store } from "@skein/core";
-import type { ServerDeps, WallsState } from "@skein/server";
+import type { Principal, ServerDeps, WallsState } from "@skein/server";
 import { makeFolder } from "../make-folder.ts";
 import { openStore } from "../open-store.ts";
 import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
 import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
-import { openPolicy, wallsState } from "./policy.ts";
+import { explainKey, openPolicy, wallsState } from "./policy.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
@@ -25,7 +25,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   let close = (): Promise<void> => store.close();
   try {
     const keys = createKeys({ records: store.records });
-    const { rules, claude } = openPolicy(options, code, keys);
+    const policy = openPolicy(options, code, keys);
+    const { rules, claude } = policy;
     const key = await firstKey(keys, options);
     await storeAgents(code.agents, store.records);
     const parts = await openParts(store, { ...options, claudeSettings: claude, rules });
@@ -34,7 +35,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.close();
     };
     const walls = (): Promise<WallsState> => wallsState(rules);
-    const deps = { ...serverDeps(options, { store, parts }), policyOf: rules.of, walls };
+    const deps = {
+      ...serverDeps(options, { store, parts }),
+      policyOf: rules.of,
+      walls,
+      explainKey: (key: Principal) => explainKey(key, policy),
+    };
     const server = await createServer(deps);
     close = async () => {
       // The listener stays while runs are handed over: whoever balances load hears that this server is stopping.
@@ -88,6 +94,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
         input_schema: inputSchema,
         policy,
       })),
+    models: host.models,
     defaultModel: DEFAULT_MODEL,
     description: {
       version: version(),

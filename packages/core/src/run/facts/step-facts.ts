@@ -3,6 +3,7 @@ import {
   type ContentBlock,
   type FactData,
   type Failure,
+  type ModelPrice,
   type Usage,
   freeCall,
   isToolUse,
@@ -43,6 +44,10 @@ export interface Reply {
   readonly usage: Usage;
   readonly containerId?: string | null;
   readonly durationMs: number;
+  /** The price that the operator gave the model; without one the table of known prices holds. */
+  readonly price?: ModelPrice | undefined;
+  /** The counts are measured, because the provider told none. */
+  readonly estimated?: true;
   /** The built-in simulation answered, not a model: that costs nothing. */
   readonly simulated?: boolean;
 }
@@ -64,12 +69,19 @@ export function stepGenerated(
       model: reply.model,
       stop_reason: reply.stopReason,
       usage: reply.usage,
-      cost: reply.simulated ? freeCall(reply.model) : costOf(reply.model, reply.usage),
+      cost: costOfReply(reply),
       container_id: reply.containerId ?? null,
       duration_ms: reply.durationMs,
+      ...(reply.estimated && { estimated: true as const }),
       ...(reply.simulated && { simulated: true }),
     },
   };
+}
+
+/** Counts that were measured have no price: they are less than what is billed. */
+function costOfReply({ model, usage, simulated, estimated, price }: Reply) {
+  if (simulated) return freeCall(model);
+  return estimated ? null : costOf(model, usage, price);
 }
 
 /** A step that another program ran: only its reply is known, so its beginning is written with it. */
@@ -99,6 +111,7 @@ export interface BrokenCall {
   readonly estimated?: boolean;
   readonly reserved?: Pick<FactData<"step.abandoned">, "reserved_micros" | "reservation"> | undefined;
   readonly simulated?: boolean;
+  readonly price?: ModelPrice | undefined;
 }
 
 /** The text of an answer that broke off and is not asked for again. */
@@ -161,11 +174,11 @@ export function stepAbandoned(
   };
 }
 
-function paid({ model, usage, estimated, reserved, simulated }: BrokenCall) {
+function paid({ model, usage, estimated, reserved, simulated, price }: BrokenCall) {
   return {
     model,
     usage,
-    cost: simulated ? freeCall(model) : costOf(model, usage),
+    cost: simulated ? freeCall(model) : costOf(model, usage, price),
     ...(estimated && { estimated: true as const }),
     ...reserved,
     ...(simulated && { simulated: true as const }),

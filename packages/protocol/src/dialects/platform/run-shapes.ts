@@ -92,6 +92,8 @@ export const SentRequest = z.object({
   purpose: z.string(),
   sequence: z.int().positive(),
   betas: z.array(z.string()),
+  /** What of the conversation the model was not shown, because only another model can read it. */
+  left_out: z.array(z.object({ turn: z.int().nonnegative(), block: z.string(), why: z.string() })),
   body: AnyObject,
   /** Where each part of the body comes from, in the order in which the model reads them. */
   parts: z.array(

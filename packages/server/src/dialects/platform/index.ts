@@ -8,6 +8,7 @@ import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
 import { historyHandlers } from "./history.ts";
+import { keyHandlers } from "./keys.ts";
 import { loginHandlers } from "./logins.ts";
 import { messageHandlers } from "./messages.ts";
 import { runTextHandlers } from "./run-text.ts";
@@ -23,6 +24,7 @@ import { workerHandlers } from "./workers.ts";
 export const handlers: Handlers = {
   ...systemHandlers,
   ...loginHandlers,
+  ...keyHandlers,
   ...agentHandlers,
   ...sessionHandlers,
   ...messageHandlers,

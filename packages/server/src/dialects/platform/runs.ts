@@ -1,4 +1,13 @@
-import { createRequestParts, emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
+import {
+  type ModelCatalog,
+  callOf,
+  createRequestParts,
+  emptyState,
+  fold,
+  newRun,
+  project,
+  runStarted,
+} from "@skein/core";
 import { type Event, KnownError, type Run, type SentRequest, runLogs } from "@skein/protocol";
 import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
@@ -36,7 +45,10 @@ export const runHandlers = {
   },
   async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
-    const sent = sentRequests(await call.sessions.events(run.session_id), { run, step, attempt });
+    const { models } = call.shared.deps;
+    if (!models) throw new KnownError("not_found", "This server does not know what models are sent.");
+    await models.refresh(call.principal.tenant);
+    const sent = sentRequests(await call.sessions.events(run.session_id), { run, step, attempt }, models);
     const named = attempt === undefined ? `step ${step}` : `attempt ${attempt} of step ${step}`;
     if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no ${named}.`);
     return { data: sent };
@@ -134,6 +146,7 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
 function sentRequests(
   events: readonly Event[],
   wanted: { run: Run; step: number; attempt: number | undefined },
+  models: ModelCatalog,
 ): SentRequest[] {
   const { run } = wanted;
   const state = emptyState(run.session_id);
@@ -145,14 +158,16 @@ function sentRequests(
     if (event.event_type !== "step.started" || event.data.run_id !== run.id) continue;
     const { step, attempt, purpose, max_tokens } = event.data;
     if (step !== wanted.step || (wanted.attempt !== undefined && attempt !== wanted.attempt)) continue;
-    const { body, betas } = requestOf(state, purpose, max_tokens);
+    const asked = callOf(state, purpose, max_tokens);
+    const { body, leftOut } = models.named(state.tenant, asked.model).prepare(asked);
     sent.push({
       run_id: run.id,
       step,
       attempt,
       purpose,
       sequence: event.sequence,
-      betas: [...betas],
+      betas: [...asked.betas],
+      left_out: leftOut.map((left) => ({ ...left })),
       // The fold changes its state in place, so the answer needs a copy.
       body: structuredClone(body),
       parts: [...parts.parts(state, body)],

@@ -1,6 +1,5 @@
-import type { JsonObject, Message } from "@skein/protocol";
-
-type Turn = Omit<Message, "id">;
+import type { Turn } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
 
 /** The JSON of the first turns of a conversation, without its brackets. */
 interface Written {
@@ -25,7 +24,7 @@ let keptBytes = 0;
  * A long conversation goes out again with every step, and most of it as it was: `conversation` only grows, and its first
  * `settled` turns stand in `body.messages` unchanged. Their JSON is made once and kept for the next step.
  */
-export function encodedRequest(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
+export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
   const { messages, ...others } = body;
   const written = settled < LEAST_TURNS ? undefined : writtenUntil(conversation, settled);
   const rest = (messages as readonly Turn[]).slice(written?.turns ?? 0);
