@@ -33,9 +33,13 @@ export async function fillPostgres(options: FillOptions): Promise<Filled> {
   const began = performance.now();
   const clients = await Promise.all(Array.from({ length: at }, () => connected(url)));
   const [first] = clients as [pg.Client];
-  const { rows } = await first.query<{ templates: number }>(PREPARE);
-  const templates = rows.at(-1)?.templates ?? (await countTemplates(first));
-  if (templates === 0) throw new Error("The database has no session that could be copied.");
+  await first.query(PREPARE);
+  if ((await countTemplates(first)) === 0) throw new Error("The database has no session that could be copied.");
+  for (const table of TABLES)
+    if (table !== "log_events")
+      await first.query(`create table skein.fill_${table} as select r.* from skein.${table} r
+        where r.${table === "sessions" ? "id" : "session_id"} in (select session_id from skein.fill_ids)`);
+  await first.query("analyze");
   const indexes = await withoutIndexes(first);
   const statements = await copies(first, days);
   let next = 0;
@@ -67,17 +71,27 @@ export async function fillPostgres(options: FillOptions): Promise<Filled> {
   await first.query(
     "delete from skein.usage_days; delete from skein.tool_days; set work_mem = '256MB'; select skein.roll_up(2000000000)",
   );
-  await first.query("drop table skein.fill_events, skein.fill_ids; drop function skein.fill_id; vacuum analyze");
+  await first.query(
+    `drop table ${TABLES.map((table) => `skein.fill_${table.replace("log_", "")}`).join(", ")}, skein.fill_ids`,
+  );
+  await first.query("vacuum analyze");
   const size = await first.query<{ sessions: number; events: number; bytes: string }>(`select
     (select count(*)::integer from skein.sessions) as sessions, (select count(*)::integer from skein.log_events) as events,
     pg_database_size(current_database()) as bytes`);
   await Promise.all(clients.map((client) => client.end()));
-  const { sessions: made = 0, events = 0, bytes = "0" } = size.rows[0] ?? {};
-  return { sessions: made, events, bytes: Number(bytes), seconds: (performance.now() - began) / 1000 };
+  const [found] = size.rows;
+  return {
+    sessions: found?.sessions ?? 0,
+    events: found?.events ?? 0,
+    bytes: Number(found?.bytes),
+    seconds: (performance.now() - began) / 1000,
+  };
 }
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
+  // Its query is refused; the error itself is nothing more.
+  client.on("error", () => {});
   await client.connect();
   return client;
 }
@@ -89,28 +103,31 @@ async function countTemplates(client: pg.Client): Promise<number> {
   return rows[0]?.templates ?? 0;
 }
 
-/** Every id of the sessions that are copied, with the session's number; and their events, with the ids that stand in each body. */
+/**
+ * Every id of the sessions that are copied, with three digits that tell it from the others of its session; and their events,
+ * with the ids that stand in each body. An id of a copy is a time, these digits, and the number of the copy.
+ */
 const PREPARE = `
-drop table if exists skein.fill_ids, skein.fill_events;
--- An id like the one that is copied: a time, then what tells it from others.
-create or replace function skein.fill_id(p_ms bigint, p_copy integer, p_id uuid) returns uuid language sql immutable
-  return (lpad(to_hex(p_ms), 12, '0') || '7' || substr(md5(p_copy || '.' || p_id), 1, 3) || '8'
-    || substr(md5(p_copy || '.' || p_id), 5, 15))::uuid;
 create table skein.fill_ids as
-  select s.template, s.session_id, i.id, i.offset_ms from (
-    select row_number() over (order by id) - 1 as template, id as session_id, created_at from skein.sessions
+  select s.template, s.session_id, i.id,
+    lpad(to_hex(row_number() over (partition by s.session_id order by i.id)), 3, '0') as digits
+  from (
+    select row_number() over (order by id) - 1 as template, id as session_id from skein.sessions
     where outcome is not null and status = 'idle') s
   cross join lateral (
-    select s.session_id as id, 0::bigint as offset_ms
-    union select r.id, (extract(epoch from r.started_at - s.created_at) * 1000)::bigint from skein.runs r where r.session_id = s.session_id
-    union select m.message_id, (extract(epoch from m.created_at - s.created_at) * 1000)::bigint
-      from skein.messages m where m.session_id = s.session_id and m.part = 0) i;
+    select s.session_id as id
+    union select r.id from skein.runs r where r.session_id = s.session_id
+    union select m.message_id from skein.messages m where m.session_id = s.session_id
+    union select m.id from skein.messages m where m.session_id = s.session_id
+    union select e.id from skein.events e where e.session_id = s.session_id) i;
+create index on skein.fill_ids (session_id, id);
 create table skein.fill_events as
-  select i.template, e.*, (
-    select array_agg(x.id) from skein.fill_ids x
-    where x.session_id = e.session_id and strpos(e.data::text, x.id::text) > 0) as ids
-  from skein.events e join (select distinct template, session_id from skein.fill_ids) i on i.session_id = e.session_id;
-select max(coalesce(cardinality(ids), 0)) as most, count(distinct template)::integer as templates from skein.fill_events`;
+  select e.*, (
+    select array_agg(x.id::text) from skein.fill_ids x
+    where x.session_id = e.session_id and strpos(e.data::text, x.id::text) > 0) as ids, (
+    select array_agg(x.digits) from skein.fill_ids x
+    where x.session_id = e.session_id and strpos(e.data::text, x.id::text) > 0) as digits
+  from skein.events e where e.session_id in (select session_id from skein.fill_ids)`;
 
 /** Drops what slows inserts down, and returns how to make it again. */
 async function withoutIndexes(client: pg.Client): Promise<readonly string[]> {
@@ -133,39 +150,49 @@ async function withoutIndexes(client: pg.Client): Promise<readonly string[]> {
 /** One statement for each table: the rows of the session that a copy is of, with its own ids and times. */
 async function copies(client: pg.Client, days: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ table: string; column: string; type: string }>(
-    `
-    select table_name as table, column_name as column, data_type as type from information_schema.columns
+    `select table_name as table, column_name as column, data_type as type from information_schema.columns
     where table_schema = 'skein' and is_generated = 'NEVER' and table_name = any($1) order by ordinal_position`,
     [TABLES],
   );
+  const templates = await countTemplates(client);
   // The same copy begins at the same time in every table, and its number decides which session it is of.
-  const copied = `(select c.copy, (extract(epoch from now()) * 1000)::bigint / 60000 * 60000
-      - (c.copy::bigint * 7919 % ${days * 1440}) * 60000 - 60000 as ms from generate_series($1::integer, $2::integer) c(copy)) c
-    join lateral (select * from skein.fill_ids f where f.template = c.copy % (select count(distinct template) from skein.fill_ids)
-      and f.id = f.session_id) f on true
-    join skein.sessions b on b.id = f.session_id`;
-  const moved = (time: string): string => `to_timestamp(c.ms / 1000.0) + (${time} - b.created_at)`;
-  const id = (column: string): string => `skein.fill_id(c.ms, c.copy, ${column})`;
+  const copied = `(
+      select c.copy, c.ms, f.session_id, b.created_at,
+        regexp_replace(lpad(to_hex(c.ms), 12, '0'), '(.{8})(.{4})', '\\1-\\2-7') as head,
+        regexp_replace(lpad(to_hex(c.copy), 15, '0'), '(.{3})(.{12})', '-8\\1-\\2') as tail
+      from (
+        select copy, (extract(epoch from now()) * 1000)::bigint / 60000 * 60000
+          - (copy::bigint * 7919 % ${days * 1440}) * 60000 - 60000 as ms
+        from generate_series($1::integer, $2::integer) copy offset 0) c
+      join skein.fill_ids f on f.template = c.copy % ${templates} and f.id = f.session_id
+      join skein.fill_sessions b on b.id = f.session_id offset 0) c`;
   const ids = new Set(["id", "session_id", "run_id", "message_id"]);
   return TABLES.map((table) => {
     const columns = rows.filter((row) => row.table === table);
     const values = columns.map(({ column, type }) => {
       if (column === "position") return "nextval('skein.event_position')";
-      if (column === "data") return bodyWith(id);
+      if (column === "data") return BODY;
       if (column === "due_at" || column === "owner" || column === "leased_until") return "null";
-      if (ids.has(column)) return id(`r.${column}`);
-      return type === "timestamp with time zone" ? moved(`r.${column}`) : `r.${column}`;
+      if (ids.has(column)) return `(c.head || r.${column}_digits || c.tail)::uuid`;
+      return type === "timestamp with time zone"
+        ? `to_timestamp(c.ms / 1000.0) + (r.${column} - c.created_at)`
+        : `r.${column}`;
     });
     const own = table === "sessions" ? "r.id" : "r.session_id";
-    const source = table === "log_events" ? "skein.fill_events" : `skein.${table}`;
-    return `insert into skein.${table} (${columns.map(({ column }) => `"${column}"`).join(", ")})
-      select ${values.join(", ")} from ${copied} join ${source} r on ${own} = f.session_id`;
+    const found = columns.filter(({ column }) => ids.has(column)).map(({ column }) => column);
+    const digits = found.map(
+      (column) =>
+        `(select f.digits from skein.fill_ids f where f.session_id = ${own} and f.id = r.${column}) as ${column}_digits`,
+    );
+    const source = table === "log_events" ? "skein.fill_events" : `skein.fill_${table}`;
+    return `with r as materialized (select r.*, ${digits.join(", ")} from ${source} r)
+      insert into skein.${table} (${columns.map(({ column }) => `"${column}"`).join(", ")})
+      select ${values.join(", ")} from ${copied} join r on ${own} = c.session_id`;
   });
 }
 
-function bodyWith(id: (column: string) => string): string {
-  let body = "r.data::text";
-  for (let n = 1; n <= IDS_PER_BODY; n++)
-    body = `case when cardinality(r.ids) >= ${n} then replace(${body}, r.ids[${n}]::text, ${id(`r.ids[${n}]`)}::text) else ${body} end`;
-  return `(${body})::json`;
-}
+/** A body with the ids of the copy. */
+const BODY = `(${Array.from({ length: IDS_PER_BODY }, (_, at) => at + 1).reduce(
+  (body, n) => `replace(${body}, coalesce(r.ids[${n}], '\\'), coalesce(c.head || r.digits[${n}] || c.tail, '\\'))`,
+  "r.data::text",
+)})::json`;

@@ -15,14 +15,14 @@ const STATEMENT = { name: "skein-roll-up", text: "select skein.roll_up($1)", pat
 export function createRollUp(connections: Connections): RollUp {
   let isDue = true;
   let isBusy = false;
-  let stopped = false;
+  const over = new AbortController();
 
   async function rollUp(): Promise<void> {
     if (isBusy || !isDue) return;
     isBusy = true;
     isDue = false;
     try {
-      while (!stopped && Number((await connections.query(STATEMENT, [RUNS]))[0]?.[0]) === RUNS);
+      while (!over.signal.aborted && Number((await connections.query(STATEMENT, [RUNS]))[0]?.[0]) === RUNS);
     } catch {
       // The database is away; what is left is added up the next time.
       isDue = true;
@@ -37,7 +37,7 @@ export function createRollUp(connections: Connections): RollUp {
       isDue = true;
     },
     stop() {
-      stopped = true;
+      over.abort();
       clearInterval(timer);
     },
   };
