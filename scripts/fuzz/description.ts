@@ -35,7 +35,7 @@ type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
-  readonly components: { readonly schemas: { readonly Error: JsonSchema } };
+  readonly components: { readonly schemas: { readonly Error: JsonSchema } & Readonly<Record<string, JsonSchema>> };
 }
 
 interface RawOperation {
@@ -51,7 +51,7 @@ interface RawOperation {
 export async function describe(url: string, key: string): Promise<Description> {
   const answer = await fetch(`${url}/openapi.json`, { headers: { "x-api-key": key } });
   if (!answer.ok) throw new Error(`${url}/openapi.json answered ${answer.status}. Is the key right?`);
-  const { paths, components } = (await answer.json()) as OpenApi;
+  const { paths, components } = withDefinitions((await answer.json()) as OpenApi);
   return {
     operations: Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, raw]) => operation(method.toUpperCase(), path, raw)),
@@ -77,6 +77,28 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
     response: response && validator(response),
     stream: stream && validator(stream),
     produces: Object.keys(content).filter((type) => type !== "application/json"),
+  };
+}
+
+/** Schemas that refer to others by name carry what they refer to. */
+function withDefinitions({ paths, components }: OpenApi): OpenApi {
+  const local = <Value>(value: Value): Value =>
+    JSON.parse(JSON.stringify(value).replaceAll('"#/components/schemas/', '"#/$defs/')) as Value;
+  const $defs = local(components.schemas);
+  const named = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => named(item));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value as Record<string, JsonSchema>).map(([key, inner]) => [
+        key,
+        key === "schema" ? { ...inner, $defs } : named(inner),
+      ]),
+    );
+  };
+  const { Error } = $defs;
+  return {
+    paths: named(local(paths)) as OpenApi["paths"],
+    components: { schemas: { ...$defs, Error: { ...Error, $defs } } },
   };
 }
 

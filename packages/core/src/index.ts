@@ -82,6 +82,8 @@ export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";
 export { DUE_LIMIT, dueSessions } from "./log/due-sessions.ts";
 export { type Followers, type Stretch, type StretchLimit, createFollowers } from "./log/followers.ts";
+export { orphanedFiles } from "./sessions/orphaned-files.ts";
+export { keepLargeTexts } from "./log/large-texts.ts";
 export { rowsOf } from "./log/message-rows.ts";
 export { project } from "./log/projection.ts";
 export type { Changes, FileRow } from "./log/row-changes.ts";

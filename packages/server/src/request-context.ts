@@ -36,6 +36,8 @@ export interface ServerContext {
   readonly metrics: Metrics;
   readonly runMetrics: RunMetrics;
   readonly checkStore: StoreCheck;
+  /** Undefined where the place of files cannot be asked. */
+  readonly checkFiles: StoreCheck | undefined;
   /** The sessions that no worker can drive. */
   readonly unserved: () => Promise<readonly Unserved[]>;
   readonly webhooks: Webhooks;

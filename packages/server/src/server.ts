@@ -26,7 +26,7 @@ import { createKeys } from "./keys.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { createLogins } from "./logins.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
-import { createStoreCheck, createUnserved } from "./observe/store-check.ts";
+import { createFilesCheck, createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
 import { metricsText } from "./observe/metrics-text.ts";
@@ -102,6 +102,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     runMetrics: createRunMetrics({ store: deps.store, driven: deps.driven ?? (() => 0), now }),
     unserved: createUnserved({ store: deps.store, now }),
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
+    checkFiles: createFilesCheck(deps.files),
     webhooks,
     tracing,
     viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),

@@ -22,7 +22,7 @@ export function callKeyOf({ run_id, step, attempt, purpose }: OpenCall): string 
   return `${run_id}/${purpose}/${step}/${attempt}`;
 }
 
-/** The open model call is given up. What is known of it is its usage; what else it may have cost is reserved. */
+/** Abandons the open model call. Its known usage is recorded; what else it may have cost is reserved. */
 export function abandonedCall(
   state: SessionState,
   run: RunState,
@@ -45,16 +45,16 @@ export function abandonedCall(
     {
       ...brokenCall(state, call, { now, known: own, price }),
       reason,
-      // A run that goes on asks again, and its next answer takes the place of this one.
+      // A run that continues calls the model again, and the next answer replaces this one.
       answer: reason === "cancelled" ? interruptedAnswer(call, own) : undefined,
     },
   );
 }
 
-/** What is known of a call without a whole answer. */
+/** What is known of a call that broke off. */
 type Known = Pick<Arrived, "model" | "usage" | "isCounted">;
 
-/** A call without a whole answer: the counts that are known, and the rest that it may have cost as a reservation. */
+/** A call that broke off: its known usage, and the rest that it may have cost as a reservation. */
 export function brokenCall(
   state: SessionState,
   call: OpenCall,
@@ -71,7 +71,7 @@ export function brokenCall(
   return { model, usage, estimated: true, reserved, price };
 }
 
-/** The text of an answer that broke off, if it has any and belongs to the conversation. */
+/** The text of an answer that broke off; undefined if it has none, or is not part of the conversation. */
 export function interruptedAnswer(
   { purpose }: OpenCall,
   arrived: Pick<Arrived, "messageId" | "content"> | undefined,
@@ -80,7 +80,7 @@ export function interruptedAnswer(
   return { messageId: arrived.messageId, content: arrived.content };
 }
 
-/** The most that a call can have used: the answer as long as it may be; without a word of the stream, the whole request written to the cache. */
+/** The most that a call can have used: an answer of the maximal length and, if the stream told nothing, the whole request written to the cache. */
 function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined): Usage {
   if (known && known.model !== null)
     return { ...known.usage, output_tokens: Math.max(known.usage.output_tokens, call.max_tokens) };
@@ -93,7 +93,7 @@ function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined
   };
 }
 
-/** What the most costs beyond what is known, in micro-dollars; 0 for a model without a price. */
+/** The cost of the maximal usage beyond the known usage, in micro-dollars; 0 for a model without a price. */
 function possibleRest(least: CallCost | undefined, limit: CallCost | undefined): number {
   return least && limit ? microsOf(exactCost(limit).total - exactCost(least).total) : 0;
 }

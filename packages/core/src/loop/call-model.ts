@@ -28,11 +28,11 @@ export interface CallDeps {
   readonly ids: Ids;
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
-  /** Told of the answer that is on its way, so that whoever ends the call knows what has arrived. */
+  /** Receives the answer while it arrives, so that its part is known if the call is ended. */
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
-/** Makes the open model call and says what came of it: a reply, a retry later, or the end. */
+/** Makes the open model call. Returns its facts: a reply, a retry later, or a failure. */
 export async function callModel(
   state: SessionState,
   current: RunState,
@@ -72,7 +72,7 @@ export async function callModel(
   }
 }
 
-/** A call is known by its id: a second one of the same id would be taken for the first, and no model would take both. */
+/** Rejects a reply that repeats the id of an earlier tool call: ids identify calls, and the API rejects repeated ones. */
 function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelReply): void {
   const ids = ([...content] as ContentBlock[]).filter(isToolUse).map(({ id }) => id);
   const repeated = ids.find((id, at) => ids.indexOf(id) < at || knownCalls(transcript).has(id));
@@ -83,7 +83,7 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
   );
 }
 
-/** Passes the model's stream on to whoever watches. Only the conversation is shown, not titles and summaries. */
+/** Publishes the model's stream as drafts. Titles and summaries are not published. */
 function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
   const offsetOf = createOffsets();
   const shown = call.purpose === "step" || call.purpose === "summary";
@@ -128,7 +128,7 @@ interface FailedCall {
   readonly price: ModelPrice | undefined;
 }
 
-/** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */
+/** The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it survives the worker. */
 function failure(
   state: SessionState,
   current: RunState,
@@ -153,7 +153,7 @@ function failure(
   return stepRetried(current, { attempt, error: problem, delayMs, lost });
 }
 
-/** What is known of an answer that broke off: as the model counted it, and where it stopped counting as much as arrived. */
+/** The usage of an answer that broke off: the model's counts, or what has arrived if that is more. */
 function told({ usage, whole }: NonNullable<ModelFailure["begun"]>, { model, usage: arrived }: Arrived) {
   const output_tokens = whole ? usage.output_tokens : Math.max(usage.output_tokens, arrived.output_tokens);
   return { model, usage: { ...usage, output_tokens }, isCounted: whole };

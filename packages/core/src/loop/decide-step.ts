@@ -13,12 +13,12 @@ export function stepToRun(state: SessionState, current: RunState): "step" | "sum
   return next > (state.agent?.max_steps ?? 50) ? "summary" : "step";
 }
 
-/** The summarising compactor asks the model, so its work is a call like any other. */
+/** Whether the next model call must be a compaction, because the agent's compactor asks the model for a summary. */
 export function needsSummary(state: SessionState): boolean {
   return state.agent?.compactor_type === "summarize" && state.contextTokens > state.agent.compaction_threshold;
 }
 
-/** The intent to call the model, with what it may use. Written down first, so that a call can never be forgotten. */
+/** Records the intent to call the model, with its limits, before the call: a call can then never be forgotten. */
 export function startStep(
   state: SessionState,
   current: RunState,

@@ -14,7 +14,7 @@ const TITLE = "Write a title of at most six words for this conversation. Answer 
 const COMPACTION =
   "Summarise this conversation so that it can go on from your summary alone: the task, what was decided and why, what was done and found, names of files and values that matter, and what is left to do.";
 
-/** One call of the model, computed from the state before it: the same now and whenever it is asked again. */
+/** One call of the model, computed from the state before it. The same state always gives the same call. */
 export function callOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelCall {
   const agent = state.agent as AgentConfig;
   if (purpose === "title") return titleCall(state);
@@ -24,7 +24,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     closing === undefined
       ? goingOn(conversationTurns)
       : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
-  // A context that was put together for this call alone is not worth keeping.
+  // The JSON of a context that was made for this call only is not kept.
   const lasts =
     closing === undefined &&
     contextOf(state) === state.transcript &&
@@ -50,7 +50,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
   };
 }
 
-/** The call of one `step.started` of a log: nothing but the log is needed to say it. */
+/** The call of one `step.started` of a log. It follows from the log alone. */
 export function callAt(sessionId: string, events: readonly Event[], sequence: number): ModelCall | undefined {
   const started = events.find((event) => event.sequence === sequence);
   if (started?.event_type !== "step.started") return undefined;
@@ -88,17 +88,17 @@ function titleCall(state: SessionState): ModelCall {
   };
 }
 
-/** What is sent of a conversation up to some message. Memories are counted, because they come to a prompt that is there already. */
+/** The sent form of a conversation up to some message. The number of memories is kept, because memories are added to prompts that exist already. */
 interface Sent {
   readonly turns: Turn[];
   until: number;
   readonly memories: number;
 }
 
-/** Messages are only added, and a long conversation goes out again with every step: what is sent of each is made once. */
+/** The sent form of each conversation. Messages are only added, so it is extended instead of being made again for each step. */
 const sentBefore = new WeakMap<readonly Turn[], Sent>();
 
-/** The messages as they are sent: memories with their prompts, every call with its result, nothing that is empty. */
+/** The messages as they are sent: memories with their prompts, every call with its result, without empty messages. */
 function conversation(state: SessionState): readonly Turn[] {
   const { recalled } = state;
   const context = contextOf(state);
@@ -117,9 +117,9 @@ function conversation(state: SessionState): readonly Turn[] {
 }
 
 /**
- * What memory found for a prompt stands before it in the same message, then and in every later call.
+ * Memories for a prompt are placed before it in the same message, in this and every later call.
  *
- * Anywhere else, above all in the system prompt, new memories would change what comes before and lose the cached prefix.
+ * At any other place, such as the system prompt, new memories would change the cached prefix.
  */
 function withMemories(
   message: Omit<Message, "id"> & { readonly id?: string },
@@ -135,7 +135,7 @@ export function memoryText(memories: readonly string[]): string {
   return `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
 }
 
-/** Where the cache breaks is for the loop to say: marks of others would soon be more than the API takes. */
+/** Removes cache marks that callers set: the loop sets its own, and the API accepts only a few. */
 function unmarked(turn: Turn): Turn {
   if (typeof turn.content === "string" || !turn.content.some(isMarked)) return turn;
   return { role: turn.role, content: turn.content.map(unmarkedBlock) };
@@ -154,14 +154,14 @@ function innerBlocks({ type, content }: ContentBlock): readonly ContentBlock[] {
   return type === "tool_result" && Array.isArray(content) ? (content as ContentBlock[]) : [];
 }
 
-/** A model may answer with nothing but spaces, but does not take them back: such blocks and messages are not sent. */
+/** Removes blank blocks and messages: a model may produce them, but the API rejects them in a request. */
 function withoutNothing({ role, content }: Turn): Turn | null {
   if (typeof content === "string") return content.trim() === "" ? null : { role, content };
   const blocks = content.some(isBlank) ? content.filter((block) => !isBlank(block)) : content;
   return blocks.length === 0 ? null : { role, content: blocks };
 }
 
-/** A turn that the model paused goes on where it is; at a space at its end no model would. */
+/** Removes the space at the end of a turn that the model paused: the API rejects a request that ends with one. */
 function goingOn(turns: readonly Turn[]): readonly Turn[] {
   const last = turns.at(-1);
   const end = last?.role === "assistant" && typeof last.content !== "string" ? last.content.at(-1) : undefined;

@@ -5,7 +5,7 @@ import { fileFailed, fileKept } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { modelOf } from "./request.ts";
 
-/** Fetches a file that code execution made and keeps it. A failure is recorded, and the run goes on. */
+/** Downloads a file that code execution made, and stores it. A failure is recorded, and the run continues. */
 export async function storeFile(
   state: SessionState,
   fileId: string,

@@ -52,7 +52,7 @@ export function cancellation(state: SessionState, run: RunState): RunEnd | undef
   return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
 }
 
-/** Whether a run was taken up too often without progress: it kills its workers, and the next one may only end it. */
+/** Whether a run was resumed too often without progress: it kills its workers, and the next worker may only end it. */
 export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWithoutProgress">): boolean {
   return resumesWithoutProgress > POISON_AFTER;
 }

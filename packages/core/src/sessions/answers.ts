@@ -28,7 +28,7 @@ export interface Answered {
   readonly disposition: Disposition;
   /** The disposition as a sentence. */
   readonly reason: string;
-  /** Where the accepted answer stands in the log. */
+  /** The sequence of the accepted answer in the log. */
   readonly sequence: number | null;
 }
 
@@ -37,7 +37,7 @@ interface AnswersDeps {
   readonly tenant: string;
   readonly now: () => number;
   readonly ids: Ids;
-  /** Makes an answer that is sent again recognisable. */
+  /** The Idempotency-Key of the answer. */
   readonly key?: AppendOptions["key"];
 }
 
@@ -49,7 +49,7 @@ interface GivenAnswer {
   readonly updatedInput?: JsonObject | undefined;
 }
 
-/** Appends an answer if the session waits for it, and says what became of it. Of several at once exactly one is accepted. */
+/** Appends an answer if the session waits for it, and returns its disposition. Of several answers at once exactly one is accepted. */
 export async function answerAwait(
   deps: AnswersDeps,
   sessionId: string,
@@ -69,7 +69,7 @@ export async function answerAwait(
       throw new KnownError("invalid", "updated_input: Only an answer that approves a call gives it another input.");
     const event = { ...awaitAnswered(data), id: ids() };
     try {
-      // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".
+      // `expect` makes sure that only one of two clients that both saw the await open is accepted.
       const expect = found.sequence ?? 0;
       const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect, ...(key && { key }) });
       return { ...found, sequence: events[0]?.sequence ?? null };
@@ -93,11 +93,11 @@ async function dispositionOf(
     sequence,
   });
   if (open?.kind === "subagent") return say("refused", `The call ${toolUseId} is answered by its subagent.`);
-  // An open await belongs to the run that is under way, so only that part of the log says whether it has its answer.
+  // An open await belongs to the run in progress, so only that part of the log has to be read.
   const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
   let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
   let opened = events.findLastIndex((event) => opens(event, toolUseId));
-  // That run may be over by now, and another one under way.
+  // That run may have ended in the meantime, and another one may have begun.
   if (opened === -1 && run) {
     events = await store.read(sessionId, { tenant });
     opened = events.findLastIndex((event) => opens(event, toolUseId));

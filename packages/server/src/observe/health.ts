@@ -59,6 +59,20 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
   return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
+/** How the place of files does, where it can be asked. */
+export async function filesHealth({ shared: { checkFiles }, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  if (!checkFiles) return [];
+  const began = performance.now();
+  const problem = await inTime(checkFiles(), reply.elapsedTime).then(
+    () => undefined,
+    (error: unknown) => (isKnownError(error) ? error.message : "The place of files does not answer."),
+  );
+  const status = problem === undefined ? "ok" : "failed";
+  return [
+    { name: "files", status, latency_ms: performance.now() - began, detail: problem ?? "generated files, large texts" },
+  ];
+}
+
 /** The state of the sandbox around programs that a model can steer. */
 export async function wallsHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.walls) return [];

@@ -1,4 +1,4 @@
-import { type Store, type Unserved, unservedSessions } from "@skein/core";
+import { type FileStore, type Store, type Unserved, unservedSessions } from "@skein/core";
 
 /** How often the check writes to the store. */
 const WRITE_MS = 5000;
@@ -20,6 +20,20 @@ export function createStoreCheck({ store, id }: { readonly store: Store; readonl
     await store.check?.();
     if (performance.now() - writtenAt < WRITE_MS) await store.records.get("$health", "probe", id);
     else await (writing ??= write().finally(() => (writing = undefined)));
+  };
+}
+
+/** Whether files can be written. They are asked once in a while, however often somebody wants to know. */
+export function createFilesCheck(files: FileStore | undefined): (() => Promise<void>) | undefined {
+  if (!files?.check) return undefined;
+  let known: { readonly at: number; readonly checked: Promise<void> } | undefined;
+  return () => {
+    if (!known || performance.now() - known.at >= WRITE_MS) {
+      known = { at: performance.now(), checked: files.check?.() ?? Promise.resolve() };
+      // A part that is back is seen at once.
+      known.checked.catch(() => (known = undefined));
+    }
+    return known.checked;
   };
 }
 

@@ -3,7 +3,7 @@ import type { ParsedRequest, UsageRow } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
-import { busHealth, engineHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
+import { busHealth, engineHealth, filesHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
 import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
@@ -20,6 +20,7 @@ export const systemHandlers = {
       storeHealth(call),
       busHealth(call),
       engineHealth(call),
+      filesHealth(call),
       queueHealth(call),
       wallsHealth(call),
     ]);
