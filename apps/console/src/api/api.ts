@@ -78,7 +78,11 @@ export function createApi(client: Client) {
     rename: (id: string, title: string | null) => client.patchSession({ ...inSession(id), body: { title } }),
     setTags: (id: string, tags: string[]) => client.patchSession({ ...inSession(id), body: { tags } }),
     removeSession: (id: string) => client.deleteSession(inSession(id)),
-    exportSession: (id: string) => client.exportSession(inSession(id)),
+    /** The session as a file: its log, a page, or Markdown. */
+    exportSession: async (id: string, format: "json" | "html" | "markdown") => {
+      const file: unknown = await client.exportSession({ ...inSession(id), query: { format } });
+      return blobOf(format === "json" ? JSON.stringify(file) : file);
+    },
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
     /** Transcripts of Claude Code, under the paths that they have there. */
     adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
