@@ -188,7 +188,7 @@ export function createApi(client: Client) {
       return client.searchSessions({ query: { ...query, q, ...(cursor !== undefined && { cursor }) }, signal });
     },
 
-    historySessions: (query: { title?: string; offset: number; limit?: number }, signal?: AbortSignal) =>
+    historySessions: (query: NonNullable<RouteInput<"listHistorySessions">["query"]>, signal?: AbortSignal) =>
       client.listHistorySessions({ query: { limit: 200, ...query }, ...(signal && { signal }) }),
     historySession: (id: string) => client.getHistorySession(inSession(id)),
     historyMessages: (

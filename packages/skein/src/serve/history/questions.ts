@@ -41,11 +41,27 @@ type Questions = {
 export function createQuestions(config: LibraryConfig): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
+  const orders: Readonly<Record<NonNullable<z.output<typeof HistoryQuery>["sort"]>, Order>> = {
+    activity: (one, other) => other.lastActivityAt.getTime() - one.lastActivityAt.getTime(),
+    created: (one, other) => other.timestamp.getTime() - one.timestamp.getTime(),
+    cost: (one, other) => (usage.costOf(other.id) ?? 0) - (usage.costOf(one.id) ?? 0),
+    title: byTitle,
+  };
 
   return {
     async list([query], signal) {
-      const { limit = 50, cursor, offset, project, title, from, to } = query as z.output<typeof HistoryQuery>;
+      const {
+        limit = 50,
+        cursor,
+        offset,
+        project,
+        title,
+        from,
+        to,
+        sort = "activity",
+      } = query as z.output<typeof HistoryQuery>;
       const skipped = offset ?? offsetIn(cursor);
+      if (sort === "cost") await usage.counted();
       const bounds = {
         ...config,
         signal,
@@ -54,9 +70,9 @@ export function createQuestions(config: LibraryConfig): Questions {
         ...(to !== undefined && { until: new Date(to) }),
       };
       const found =
-        title === undefined
+        title === undefined && sort === "activity"
           ? await listSessions({ ...bounds, limit, offset: skipped })
-          : titled(await listSessions({ ...bounds, limit: Infinity }), { title, limit, skipped });
+          : titled(await listSessions({ ...bounds, limit: Infinity }), { title, limit, skipped, order: orders[sort] });
       const { total } = found.pagination;
       const next = skipped + found.data.length;
       return JSON.stringify({
@@ -197,15 +213,26 @@ async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
   return found;
 }
 
+type Order = (one: SessionSummary, other: SessionSummary) => number;
+
+/** From A to Z, those without a title last, as the sessions of a store are. */
+function byTitle({ summary: one }: SessionSummary, { summary: other }: SessionSummary): number {
+  if (!one || !other) return Number(!one) - Number(!other);
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 function titled(
   { data }: { readonly data: readonly SessionSummary[] },
-  { title, limit, skipped }: { title: string; limit: number; skipped: number },
+  { title, limit, skipped, order }: { title: string | undefined; limit: number; skipped: number; order: Order },
 ) {
-  const words = title.toLowerCase();
-  const fitting = data.filter(
-    ({ summary, projectPath, id }) =>
-      (summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words,
-  );
+  const words = (title ?? "").toLowerCase();
+  const fitting = data
+    .toSorted(order)
+    .filter(
+      ({ summary, projectPath, id }) =>
+        (summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words,
+    );
   return { data: fitting.slice(skipped, skipped + limit), pagination: { total: fitting.length } };
 }
 
