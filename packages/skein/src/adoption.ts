@@ -9,7 +9,7 @@ import type { Store } from "@skein/core";
 import { getSession } from "@skein/history";
 import { type ClaudeFile, KnownError } from "@skein/protocol";
 import type { Adoption } from "@skein/server";
-import { sessionPage } from "./session-page.ts";
+import { sessionPage } from "./serve/history/session-page.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
