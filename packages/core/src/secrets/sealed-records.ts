@@ -41,7 +41,10 @@ export async function resealRecords(records: Records, vault: Vault): Promise<num
   for await (const record of records.scan()) {
     const fields = SECRET_FIELDS[record.kind] ?? [];
     const value = record.value as Readonly<Record<string, unknown>>;
-    const isOld = fields.some((field) => value[field] != null && sealedWith(String(value[field])) !== vault.keyId);
+    const isOld = fields.some((field) => {
+      const kept = value[field] ?? null;
+      return kept !== null && (typeof kept !== "string" || sealedWith(kept) !== vault.keyId);
+    });
     if (!isOld) continue;
     const { tenant, kind, id, fields: filters, version } = record;
     const plain = changed(record, (text, place) => openText(text, place, vault)).value;
