@@ -186,8 +186,7 @@ export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
 export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";
 
 // Sandboxes.
-export { AUDIT_DAYS, AuditEntry, type AuditLog, createAuditLog } from "./audit/audit-log.ts";
-export { type Secrets, createSecrets } from "./secrets/secrets.ts";
+export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
 export { checkSealedWith, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
 export { type Vault, createVault } from "./secrets/vault.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

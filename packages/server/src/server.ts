@@ -95,12 +95,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     deps,
     limits,
     keys,
-    audit: createAuditLog({
-      records: deps.store.records,
-      ids,
-      now,
-      ...(deps.auditDays !== undefined && { keepDays: deps.auditDays }),
-    }),
+    audit: createAuditLog({ records: deps.store.records, ids, now, keepDays: deps.auditDays }),
     keyUses: createKeyUses({ records: deps.store.records, now }),
     logins,
     meter: createMeter(limits, now, deps.apiProcesses),
@@ -152,28 +147,21 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   });
   await app.ready();
   const retention = createRetention(shared, deps.retention ?? {});
-  const sweep = (): void =>
-    void Promise.all([
-      idempotency.sweep(),
-      webhooks.sweep(),
-      logins.sweep(),
-      shared.audit.sweep(),
+  const sweeping = sweepHourly(
+    () => [
+      ...[idempotency, webhooks, logins, shared.audit].map((part) => part.sweep()),
       retention.pass(),
       forgetServed(deps.store.records, now()),
-    ]).catch((error: unknown) => stopping.signal.aborted || report(error));
-  const sweeping = setInterval(sweep, SWEEP_MS).unref();
-  sweep();
+    ],
+    (error) => stopping.signal.aborted || report(error),
+  );
 
   let metrics: MetricsListener | undefined;
   const stop = (): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
     clearInterval(sweeping);
-    streams.stop();
-    changes.stop();
-    webhooks.stop();
-    tracing.stop();
-    shared.runMetrics.stop();
+    for (const part of [streams, changes, webhooks, tracing, shared.runMetrics]) part.stop();
     streams.closeAll();
   };
 
@@ -198,6 +186,13 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       clearTimeout(late);
     },
   };
+}
+
+/** Removes what is no longer kept, now and each hour. */
+function sweepHourly(sweeps: () => readonly Promise<unknown>[], failed: (error: unknown) => unknown): NodeJS.Timeout {
+  const sweep = (): void => void Promise.all(sweeps()).catch(failed);
+  sweep();
+  return setInterval(sweep, SWEEP_MS).unref();
 }
 
 function acceptOnlyJson(app: FastifyInstance): void {

@@ -27,7 +27,7 @@ describe("the audit log of a server", () => {
     const { body } = await call("GET", "/v1/audit?limit=200");
     const said = body.data
       .map(({ action, actor, target, outcome }: Entry) => [action, actor, target, outcome])
-      .reverse();
+      .toReversed();
     const admin = "first start";
     expect(said).toEqual([
       ["key.create", admin, "ci", "done"],

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Records } from "../ports/records.ts";
 
 /** Who did what, when, from where, and with which result. Written once and never changed. */
-export const AuditEntry = z.object({
+const AuditEntry = z.object({
   /** UUID v7: in the order of time. */
   id: z.string(),
   created_at: z.iso.datetime(),
@@ -22,9 +22,9 @@ export const AuditEntry = z.object({
   /** Why it was refused or failed, in a sentence. */
   detail: z.string().nullable(),
 });
-export type AuditEntry = z.infer<typeof AuditEntry>;
+type AuditEntry = z.infer<typeof AuditEntry>;
 
-export interface AuditQuery {
+interface AuditQuery {
   readonly action?: string | undefined;
   readonly outcome?: string | undefined;
   readonly actor?: string | undefined;
@@ -55,13 +55,13 @@ interface AuditDeps {
   readonly ids: Ids;
   readonly now: () => number;
   /** For how many days entries are kept. */
-  readonly keepDays?: number;
+  readonly keepDays?: number | undefined;
 }
 
 const KIND = "audit";
 /** Tenants that have entries: a record for each. */
 const TENANTS = { tenant: "$audit", kind: "tenant" } as const;
-export const AUDIT_DAYS = 365;
+const AUDIT_DAYS = 365;
 const PAGE = 200;
 const DAY_MS = 24 * 3600 * 1000;
 const DETAIL_LENGTH = 500;

@@ -1,13 +1,7 @@
 import { randomBytes } from "node:crypto";
-import {
-  checkSealedWith,
-  createMemoryStore,
-  createSecrets,
-  createVault,
-  resealRecords,
-  sealedRecords,
-} from "@skein/core";
+import { checkSealedWith, createMemoryStore, createVault, resealRecords, sealedRecords } from "@skein/core";
 import { expect, test } from "vitest";
+import { createSecrets } from "../../src/secrets/secrets.ts";
 
 const key = (): string => randomBytes(32).toString("base64");
 
@@ -76,7 +70,7 @@ test("a sealed secret that was changed, or copied to another tenant, is not open
   const sealed = sealedRecords(records, createVault(key()));
   await createSecrets(sealed).put("a", "provider", "text of a");
   const record = await records.get("a", "secret", "provider");
-  const { text } = record?.value as { text: string };
+  const { text } = (record as unknown as { value: { text: string } }).value;
   await records.put([{ tenant: "b", kind: "secret", id: "provider", value: { text } }]);
   await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: `${text.slice(0, -2)}AA` } }]);
   for (const tenant of ["a", "b"])
