@@ -84,6 +84,7 @@ export {
 // A run: its rules, its facts, its log, who watches it.
 export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
+export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
 export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";

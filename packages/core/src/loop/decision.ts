@@ -1,6 +1,6 @@
 import type { Fact } from "@skein/protocol";
 import type { Tool } from "../ports/tool.ts";
-import type { Arrived } from "./arrived-answer.ts";
+import type { Arrived } from "../run/arriving-answer.ts";
 
 /** What a driver knows besides the log. */
 export interface View {

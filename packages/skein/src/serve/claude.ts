@@ -36,8 +36,9 @@ export interface ClaudeDeps {
   readonly rules: ServerPolicy;
   /** Addresses that hooks and MCP servers may have although they are not public. */
   readonly allowedAddresses: readonly string[];
-  /** Where children find the model. */
+  /** Where children find the model, and whether the built-in simulation is there instead. */
   readonly api: OpenModel["api"];
+  readonly simulated: boolean;
   /** The token of a subscription, which Claude Code takes instead. */
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
@@ -51,7 +52,7 @@ export interface Claude {
 }
 
 export function createClaude(deps: ClaudeDeps): Claude {
-  const { dataDir, records, settings, rules, allowedAddresses, api, oauth } = deps;
+  const { dataDir, records, settings, rules, allowedAddresses, api, oauth, simulated } = deps;
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
@@ -100,6 +101,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
         walls: walls.open,
         apiEnv: credentials({ api, oauth }),
+        simulated: simulated && !oauth,
         executable: settings.executable,
         children: childPoolOptions(settings),
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),

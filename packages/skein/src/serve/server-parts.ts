@@ -66,6 +66,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           rules: options.rules,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
+          simulated: model.simulated,
           oauth:
             options.claudeOauthToken === undefined
               ? undefined

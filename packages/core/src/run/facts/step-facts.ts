@@ -64,7 +64,7 @@ export function stepGenerated(
       model: reply.model,
       stop_reason: reply.stopReason,
       usage: reply.usage,
-      cost: reply.simulated ? freeCall(reply.model) : costOf(reply.model, reply.usage),
+      cost: priceOf(reply.model, reply.usage, reply.simulated),
       container_id: reply.containerId ?? null,
       duration_ms: reply.durationMs,
       ...(reply.simulated && { simulated: true }),
@@ -86,6 +86,7 @@ export function observedStep(
     tools_count: 0,
     messages_count: messages,
     estimated_tokens: tokens,
+    ...(reply.simulated && { simulated: true }),
   });
   return [started, stepGenerated(place, "step", reply)];
 }
@@ -165,11 +166,15 @@ function paid({ model, usage, estimated, reserved, simulated }: BrokenCall) {
   return {
     model,
     usage,
-    cost: simulated ? freeCall(model) : costOf(model, usage),
+    cost: priceOf(model, usage, simulated),
     ...(estimated && { estimated: true as const }),
     ...reserved,
     ...(simulated && { simulated: true as const }),
   };
+}
+
+function priceOf(model: string, usage: Usage, simulated: boolean | undefined) {
+  return simulated ? freeCall(model) : costOf(model, usage);
 }
 
 function kept(answer: InterruptedAnswer | undefined) {
@@ -185,8 +190,9 @@ export function subagentMessaged(message: {
   readonly content: Content;
   readonly model: string | null;
   readonly usage: Usage | null;
+  readonly simulated?: boolean;
 }): FactOf<"subagent.messaged"> {
-  const { model, usage } = message;
+  const { model, usage, simulated } = message;
   return {
     event_type: "subagent.messaged",
     data: {
@@ -197,7 +203,8 @@ export function subagentMessaged(message: {
       content: message.content,
       model,
       usage,
-      cost: usage && model !== null ? costOf(model, usage) : null,
+      cost: usage && model !== null ? priceOf(model, usage, simulated) : null,
+      ...(usage && simulated && { simulated: true }),
     },
   };
 }
