@@ -139,7 +139,7 @@ export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-li
 export { listChanged } from "./sessions/changed-sessions.ts";
 export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
 export { countSessions, listSessions, metadataPairs, nextSkip, skippedBy, sortKey } from "./sessions/session-list.ts";
-export { type Sessions, createSessions } from "./sessions/sessions.ts";
+export { type Sessions, type SessionsDeps, createSessions } from "./sessions/sessions.ts";
 export { createSubagents } from "./sessions/subagents.ts";
 export { AROUND_TEXT, BEFORE_TEXT, MOST_PLACES, jsonText } from "./sessions/text-search.ts";
 export { addedUsage, countedTools } from "./sessions/usage.ts";

@@ -1,4 +1,4 @@
-import type { Bus, Engine, FileStore, KeyPolicy, Live, Store } from "@skein/core";
+import type { Bus, Engine, FileStore, KeyPolicy, Live, SessionsDeps, Store } from "@skein/core";
 import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
@@ -68,6 +68,8 @@ export interface ServerDeps {
   readonly bus?: Bus | undefined;
   /** Where files that agents make are kept. */
   readonly files?: FileStore | undefined;
+  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  readonly forget?: SessionsDeps["forget"];
   /** Who answers SQL; without one nobody does. */
   readonly sql?: SqlPort | undefined;
   /** Who reads Claude Code's own sessions; without one they are closed. */

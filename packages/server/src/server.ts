@@ -117,7 +117,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     webhooks,
     tracing,
-    viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
+    viewOf: createTenantViews({ ...deps, ids, now }),
     ids,
     now,
     stopping: stopping.signal,

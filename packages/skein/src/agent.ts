@@ -199,6 +199,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     agents,
     files,
     memoryNamed: memories.named,
+    memories: memories.all,
     startsLater: true,
     // What should never happen is seen by whoever runs the program, and does not end it.
     report: (error) => process.emitWarning(error instanceof Error ? error : String(error)),

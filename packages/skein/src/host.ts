@@ -13,6 +13,7 @@ import {
   type SessionAgent,
   type SessionState,
   type Sessions,
+  type SessionsDeps,
   type StateCache,
   type Store,
   type Tool,
@@ -50,6 +51,8 @@ export interface HostOptions {
   readonly files?: FileStore | undefined;
   /** The memory of an agent that brings none of its own: by the name that its data has for it. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
+  /** All that can be named. */
+  readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
   readonly concurrency?: number;
   readonly leaseMs?: number;
@@ -84,6 +87,8 @@ export interface Host {
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
+  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
   /** Begins to drive what is due. Saying it twice changes nothing. */
   start(): void;
@@ -198,7 +203,12 @@ export function createHost(options: HostOptions): Host {
     leaseMs: options.leaseMs,
     report,
   });
-  const sessions = createSessions({ store, tenant, now, ids, reserve: engine.reserve });
+  const forget: Host["forget"] = async (session) => {
+    await files?.deleteSession?.(session.sessionId);
+    const own = [...agents.values()].flatMap(({ memory }) => memory ?? []);
+    for (const memory of new Set([...own, ...(options.memories ?? [])])) await memory.forget?.(session);
+  };
+  const sessions = createSessions({ store, tenant, now, ids, reserve: engine.reserve, forget });
   const stopping = new AbortController();
   let started = false;
   const start = (): void => {
@@ -215,6 +225,7 @@ export function createHost(options: HostOptions): Host {
     engine,
     driven,
     parking,
+    forget,
     register: (registered) => void agents.set(registered.agent.config.name, registered),
     knows: (agentName) => agents.has(agentName),
     async stop() {

@@ -3,7 +3,7 @@ import { KnownError } from "@skein/protocol";
 import type { AgentOptions } from "./agent-interface.ts";
 
 /** What each port must have. The compiler says if a method is missing here. */
-const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type">, true>> = {
+const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type" | "forget">, true>> = {
   retrieve: true,
   update: true,
   beforeCompaction: true,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Store } from "@skein/core";
+import type { SessionsDeps, Store } from "@skein/core";
 import type { Config } from "skein/config";
-import { makeFolder, openStore } from "skein/stores";
+import { forgetBeside, makeFolder, openStore } from "skein/stores";
 import { type OpenedSessions, sessionsOfStore } from "../sessions/session-calls.ts";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
 import { openExisting } from "./existing-store.ts";
@@ -71,8 +71,17 @@ type Use<Result> = (opened: { readonly sessions: OpenedSessions }) => Promise<Re
 export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   const { values, config } = call;
   if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
-  const opening = openExisting(values.store ?? config.storeUrl, usualStore(config));
-  return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store) }));
+  const given = values.store ?? config.storeUrl;
+  const opening = openExisting(given, usualStore(config));
+  return withOpened(call, opening, (store) => {
+    const forget: SessionsDeps["forget"] = async (session) => {
+      // Loaded when it is used: most commands delete nothing.
+      const { forgetSessionRecords } = await import("@skein/server");
+      await forgetBeside(given ?? usualStore(config), config)(session);
+      await forgetSessionRecords(store.records, session.sessionId);
+    };
+    return use({ sessions: sessionsOfStore(store, forget) });
+  });
 }
 
 /** The same for what adds something: the store is made if it does not exist. */

@@ -123,7 +123,10 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
   const { status, body, replayed } =
     key && !route.stream
-      ? await idempotency.run(key, async (newId) => ({ status: route.status, body: await work(newId) }))
+      ? await idempotency.run(key, async (newId) => {
+          const made = await work(newId);
+          return { status: route.status, body: made, sessionId: sessionIn(input.params) ?? sessionIn(made) };
+        })
       : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
   if (isRaw(body))
@@ -160,6 +163,12 @@ function checked(route: Route, name: RouteName, body: unknown): unknown {
   const result = route.response.safeParse(body);
   if (result.success) return result.data;
   throw new Error(`The answer of ${name} does not fit its schema: ${JSON.stringify(result.error.issues.slice(0, 3))}`);
+}
+
+/** The session that a request or its answer names. */
+function sessionIn(part: unknown): string | undefined {
+  const { session_id, id } = (part ?? {}) as { readonly session_id?: unknown; readonly id?: unknown };
+  return [session_id, id].find((name): name is string => typeof name === "string");
 }
 
 function isRaw(body: unknown): body is RawAnswer {

@@ -85,6 +85,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     ...code,
     files,
     memoryNamed: memories.named,
+    memories: memories.all,
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });

@@ -120,6 +120,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   /** The run goes on elsewhere; what is known of the answer that is on its way is known only here. */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
+    // A question keeps the call that it is about open.
+    if (questions.isOpen) return leave("stopped");
     isStopping = true;
     child.kill();
     await recorder.handOver();
@@ -165,7 +167,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const stopping = (): void => {
     if (signal.reason === LEASE_LOST) leave("lost");
     // Nobody knows when an answer comes: it is waited for elsewhere.
-    else later(questions.isOpen ? 0 : GRACE_MS, () => void stop().catch(abandon));
+    else if (questions.isOpen) later(0, () => leave("stopped"));
+    else later(GRACE_MS, () => void stop().catch(abandon));
   };
   const stopListening = log.onNews(() => void log.catchUp().then(react, abandon));
   // Whoever cannot renew must not act: another worker may take the session when the lease is over.
