@@ -27,7 +27,11 @@ async function list(): Promise<void> {
 }
 
 async function run(benchmark: string): Promise<boolean> {
-  if (args.some((arg) => /^--against(?:=|$)/u.test(arg))) return runAgainst(benchmark, args);
+  if (args.some((arg) => /^--against(?:=|$)/u.test(arg)))
+    return runAgainst(benchmark, args).catch((error: unknown) => {
+      console.error(error instanceof Error ? error.message : error);
+      return false;
+    });
   return (await load(benchmark)).run(args);
 }
 

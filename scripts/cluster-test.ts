@@ -5,15 +5,17 @@ import { runChaos } from "./cluster/chaos.ts";
 const { values } = parseArgs({
   options: {
     sessions: { type: "string", default: "200" },
+    claude: { type: "string", default: "6" },
     prompts: { type: "string", default: "3" },
     strikes: { type: "string", default: "30" },
     seed: { type: "string", default: "1" },
+    settle: { type: "string", default: "90" },
     only: { type: "string", multiple: true },
     help: { type: "boolean", short: "h" },
   },
 });
 if (values.help) {
-  console.log(`npm run cluster:test [-- --sessions 200 --prompts 3 --strikes 30 --seed 1 --only "kill -9 worker"]
+  console.log(`npm run cluster:test [-- --sessions 200 --claude 6 --prompts 3 --strikes 30 --seed 1 --settle 90 --only "kill -9 worker"]
 
 Starts the cluster of "npm run cluster", gives it sessions with tools whose effects are counted, and kills one process every
 few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts links. Then every invariant is checked.`);
@@ -23,17 +25,19 @@ const began = Date.now();
 const say = (line: string): void => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
 const outcome = await runChaos({
   sessions: Number(values.sessions),
+  claude: Number(values.claude),
   prompts: Number(values.prompts),
   strikes: Number(values.strikes),
   seed: Number(values.seed),
   everyMs: [1500, 4000],
   postgresDownMs: 10_000,
+  settleMs: Number(values.settle) * 1000,
   say,
   ...(values.only && { only: values.only }),
 });
 for (const { invariant, sentence } of outcome.violations.slice(0, 20)) console.log(`${invariant}: ${sentence}`);
 console.log(
   `${outcome.struck.length} faults, ${outcome.accepted} prompts accepted, ${outcome.answered} answered, ${outcome.effects} effects, ` +
-    `worst stall ${(outcome.worstStallMs / 1000).toFixed(1)} s, ${outcome.violations.length} violations`,
+    `worst stall ${(outcome.worstStallMs / 1000).toFixed(1)} s (Claude Code ${(outcome.worstClaudeStallMs / 1000).toFixed(1)} s), ${outcome.violations.length} violations`,
 );
 process.exit(outcome.violations.length === 0 ? 0 : 1);

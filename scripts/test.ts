@@ -42,11 +42,14 @@ const REPORT = "report.json";
 process.on("SIGINT", () => {});
 
 try {
-  const wanted = process.argv.slice(2).map((arg) => (arg === "--quick" ? "--project=quick" : arg));
+  const wanted = process.argv.slice(2).filter((arg) => arg !== "--quick");
+  // For vitest.config.ts.
+  const isQuick = process.argv.includes("--quick");
+  if (isQuick) process.env["SKEIN_TEST_QUICK"] = "1";
   const first = await vitest(wanted);
   const broken = first.report.testResults.filter(({ status }) => status === "failed");
   const again =
-    wanted.length === 0 && broken.length > 0 && broken.length <= MOST_AGAIN
+    wanted.length === 0 && !isQuick && broken.length > 0 && broken.length <= MOST_AGAIN
       ? await vitest(["--maxWorkers=1", ...broken.map(({ name }) => name)])
       : undefined;
 

@@ -31,7 +31,7 @@ export async function runAgainst(name: string, args: readonly string[], root: st
   const { against, rounds, limit, json, rest } = parsed(args);
   const { folder, remove } = checkOut(root, against);
   const stop = new AbortController();
-  const interrupt = (): void => stop.abort(new Error("Interrupted."));
+  const interrupt = (): void => stop.abort(new Error("Interrupted. The checkout of the earlier commit was removed."));
   process.once("SIGINT", interrupt);
   process.once("SIGTERM", interrupt);
   try {
@@ -48,6 +48,8 @@ export async function runAgainst(name: string, args: readonly string[], root: st
     const compared = compare(done);
     console.log(json ? JSON.stringify(compared) : printed(compared, against, limit));
     return compared.every(({ ratio }) => ratio <= limit);
+  } catch (error) {
+    throw stop.signal.aborted ? stop.signal.reason : error;
   } finally {
     process.off("SIGINT", interrupt);
     process.off("SIGTERM", interrupt);
@@ -93,9 +95,8 @@ async function measured(folder: string, args: readonly string[], signal: AbortSi
     signal,
     killSignal: "SIGTERM",
   });
-  const exited = once(child, "exit");
-  const output = await text(child.stdout);
-  await exited;
+  // Both at once: an interrupt rejects the exit while the output is still open.
+  const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
   const lines = linesOf(output);
   // It ends with 1 also where a goal was missed, so only an empty answer is a failure.
   if (lines.length === 0) throw new Error(`npm run bench -- ${args.join(" ")} measured nothing in ${folder}.`);

@@ -1,3 +1,6 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
@@ -9,9 +12,12 @@ import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
 import { longestStall } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
+import { explainUnsettled } from "./unsettled.ts";
 
 export interface ChaosOptions {
   readonly sessions: number;
+  /** How many of them are Claude Code's. */
+  readonly claude?: number;
   /** Each session gets so many at least, and as many as fit into the time of the faults. */
   readonly prompts: number;
   readonly strikes: number;
@@ -20,6 +26,8 @@ export interface ChaosOptions {
   readonly postgresDownMs: number;
   readonly seed: number;
   readonly restateNodes?: number;
+  /** How long everything may still take when the faults are over; then it is said what stands still. */
+  readonly settleMs?: number;
   readonly say?: (line: string) => void;
   /** Which faults, by a part of their name; all unless told. */
   readonly only?: readonly string[];
@@ -33,22 +41,24 @@ export interface ChaosOutcome {
   readonly struck: readonly string[];
   /** The longest time without an event of a session that was being driven, without the store's own outages. */
   readonly worstStallMs: number;
+  /** The same for sessions of Claude Code, where a process has to be started. */
+  readonly worstClaudeStallMs: number;
 }
 
-/** How long everything may still take when the faults are over. */
 const SETTLE_MS = 90_000;
 
 /** Sessions with tools on a whole cluster, while one part after the other breaks. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const { say = () => {}, restateNodes } = options;
   const effects = await startEffectsServer(() => 5);
+  const folder = mkdtempSync(join(tmpdir(), "skein-chaos-"));
   const config = fileURLToPath(new URL("skein.config.ts", import.meta.url));
   const cluster = await startCluster({
     config,
     ...(restateNodes !== undefined && { restate: restateNodes }),
     env: {
       CHAOS_EFFECTS_URL: effects.url,
-      SKEIN_CLAUDE_CODE: "off",
+      ...claudeSettings(options, folder),
       SKEIN_LIMITS: "requestsPerSecond=100000,requestBurst=100000,streams=1000,sessionsPerMinute=100000",
     },
   });
@@ -56,42 +66,71 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   try {
     const client = await createClusterClient(cluster, options.seed);
     const [calm, over] = [new AbortController(), new AbortController()];
-    const working = work(client, options, { calm: calm.signal, over: over.signal });
+    const [operations, streams]: [Operation[], Stream[]] = [[], []];
+    const claude = new Map<string, string>();
+    const pace = { operations, streams, claude, folder, calm: calm.signal, over: over.signal };
+    const working = work(client, options, pace);
     // Whatever goes wrong in it is thrown where it is waited for.
     working.catch(() => undefined);
     const { struck, outages } = await strike(cluster, options, say);
     calm.abort();
     say("The faults are over.");
-    await Promise.race([working, sleep(SETTLE_MS, undefined, { ref: false })]);
+    const isSettled = await Promise.race([
+      working.then(() => true),
+      sleep(options.settleMs ?? SETTLE_MS, false, { ref: false }),
+    ]);
+    if (!isSettled) (await explainUnsettled(cluster, { operations, streams })).forEach(say);
     over.abort();
-    const { operations, streams } = await working;
-    const { violations, worstStallMs } = await judge(cluster, {
+    await working;
+    const { violations, worstStallMs, worstClaudeStallMs } = await judge(cluster, {
       operations,
       streams,
+      claude,
       effects: effects.effects,
       outages,
     });
+    const ended = cluster.processes.filter(({ hasEnded }) => hasEnded()).map(({ name }) => endedByItself(name));
     const prompts = operations.filter(({ kind }) => kind === "prompt");
     return {
-      violations,
+      violations: [...violations, ...ended],
       accepted: prompts.filter(({ outcome }) => outcome === "ok").length,
       answered: streams.reduce((sum, { events }) => sum + events.filter(isEnd).length, 0),
       effects: effects.effects.length,
       struck,
       worstStallMs,
+      worstClaudeStallMs,
     };
   } finally {
     await cluster.stop();
     await effects.close();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
 interface Work {
+  readonly claude: ReadonlyMap<string, string>;
   readonly operations: readonly Operation[];
   readonly streams: readonly Stream[];
 }
 
+/** No fault ends a process of Skein but the one that kills it. */
+function endedByItself(name: string): Violation {
+  return { invariant: "I16", sentence: `${name} ended by itself: see its log.`, evidence: { name } };
+}
+
+/** Claude Code's sessions work in folders that every worker has; without any it is off, which starts faster. */
+function claudeSettings({ claude = 0 }: ChaosOptions, folder: string): Record<string, string> {
+  if (claude === 0) return { SKEIN_CLAUDE_CODE: "off" };
+  return { SKEIN_CLAUDE_ROOTS: folder, SKEIN_SANDBOX: "off", SKEIN_CLAUDE_AHEAD: "0", SKEIN_CLAUDE_IDLE: "2" };
+}
+
 interface Pace {
+  /** What was asked, and what was seen, so far. */
+  readonly operations: Operation[];
+  readonly streams: Stream[];
+  /** The sessions of Claude Code, and the folder of each. */
+  readonly claude: Map<string, string>;
+  readonly folder: string;
   /** The faults are over: no session gets another prompt. */
   readonly calm: AbortSignal;
   /** Nobody waits any longer. */
@@ -99,14 +138,15 @@ interface Pace {
 }
 
 /** Every session gets one prompt after the other as long as faults happen, and is followed all the while. */
-async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm, over }: Pace): Promise<Work> {
-  const operations: Operation[] = [];
-  const streams: Stream[] = [];
+async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<void> {
+  const { sessions, prompts } = options;
+  const { operations, streams, calm, over } = pace;
   await Promise.all(
     Array.from({ length: sessions }, async (_, n) => {
       // Not all at the same moment.
       await sleep(n * 20);
-      const sessionId = await client.create(operations, over);
+      const isClaude = n < (options.claude ?? 0);
+      const sessionId = isClaude ? await beginClaude(client, n, pace) : await client.create(operations, over);
       if (sessionId === undefined) return;
       const stream: Stream = { reader: `reader ${n}`, sessionId, after: 0, events: [], complete: false };
       streams.push(stream);
@@ -115,7 +155,8 @@ async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm,
       const following = client.follow(stream, () => ended.resolve(), AbortSignal.any([over, left.signal]));
       for (let i = 0; (i < prompts || !calm.aborted) && !over.aborted; i++) {
         ended = Promise.withResolvers<void>();
-        await client.prompt(operations, { sessionId, label: `${n}-${i}` }, over);
+        // A session of Claude Code began with its first prompt.
+        if (!isClaude || i > 0) await client.prompt(operations, { sessionId, label: `${n}-${i}`, isClaude }, over);
         await Promise.race([ended.promise, aborted(over)]);
       }
       stream.complete = !over.aborted;
@@ -123,7 +164,29 @@ async function work(client: Client, { sessions, prompts }: ChaosOptions, { calm,
       await following;
     }),
   );
-  return { operations, streams };
+}
+
+async function beginClaude(client: Client, n: number, pace: Pace): Promise<string | undefined> {
+  const cwd = join(pace.folder, `claude-${n}`);
+  mkdirSync(cwd);
+  const sessionId = await client.createClaude(pace.operations, { cwd, label: `${n}-0` }, pace.over);
+  if (sessionId !== undefined) pace.claude.set(sessionId, cwd);
+  return sessionId;
+}
+
+/** Effects of Claude Code that happened twice: lines of the file in its folder. */
+function doubledEffects(claude: ReadonlyMap<string, string>): readonly Violation[] {
+  return [...claude].flatMap(([sessionId, cwd]) => {
+    const lines = existsSync(join(cwd, "effects"))
+      ? readFileSync(join(cwd, "effects"), "utf8").trimEnd().split("\n")
+      : [];
+    const doubled = lines.filter((line, place) => lines.indexOf(line) !== place);
+    return doubled.map((line) => ({
+      invariant: "I8" as const,
+      sentence: `The effect ${line} of Claude Code's session ${sessionId} happened twice.`,
+      evidence: { sessionId, line },
+    }));
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -161,7 +224,7 @@ async function judge(
   const store = await createPostgresStore({ url: cluster.places.postgres });
   try {
     const ids = [...new Set(seen.operations.flatMap(({ sessionId }) => sessionId ?? []))];
-    const sessions = [];
+    const sessions: Parameters<typeof checkHistory>[0]["sessions"][number][] = [];
     for (const sessionId of ids) {
       const session = await store.get(sessionId);
       if (!session) continue;
@@ -182,12 +245,17 @@ async function judge(
       errors: [],
       mustFinish: true,
     });
-    return {
-      violations,
-      worstStallMs: longestStall(
-        sessions.map(({ events }) => events),
+    const stallOf = (isClaude: boolean): number => {
+      const chosen = sessions.filter(({ sessionId }) => seen.claude.has(sessionId) === isClaude);
+      return longestStall(
+        chosen.map(({ events }) => events),
         seen.outages,
-      ),
+      );
+    };
+    return {
+      violations: [...violations, ...doubledEffects(seen.claude)],
+      worstStallMs: stallOf(false),
+      worstClaudeStallMs: stallOf(true),
     };
   } finally {
     await store.close();

@@ -9,9 +9,15 @@ import type { Cluster } from "./start-cluster.ts";
 export interface Client {
   /** The id of a new session; undefined if it is over before there is an answer. */
   create(operations: Operation[], over: AbortSignal): Promise<string | undefined>;
+  /** The same for a session of Claude Code, which begins with its first prompt. */
+  createClaude(
+    operations: Operation[],
+    asked: { readonly cwd: string; readonly label: string },
+    over: AbortSignal,
+  ): Promise<string | undefined>;
   prompt(
     operations: Operation[],
-    asked: { readonly sessionId: string; readonly label: string },
+    asked: { readonly sessionId: string; readonly label: string; readonly isClaude?: boolean },
     over: AbortSignal,
   ): Promise<void>;
   /** Reads a session over as many connections as it takes, until it is over. */
@@ -19,6 +25,35 @@ export interface Client {
 }
 
 const AGAIN_MS = 150;
+
+/** Claude Code has one effect for each prompt: a line in a file of its folder. */
+function claudePrompt(label: string): string {
+  const steps = [
+    { text: "First.", tools: [{ name: "Bash", input: { command: `echo ${label} >> effects; sleep 0.2` } }] },
+    { text: `Done with ${label}.`, chunk: 4, chunkDelayMs: 20 },
+  ];
+  return `Please do ${label}. ${script(steps, label)}`;
+}
+
+/** Begins a session over the Claude API and leaves its stream when it says which session it is. */
+async function beginClaude(
+  { url, apiKey }: Cluster,
+  { prompt, cwd, key }: { readonly prompt: string; readonly cwd: string; readonly key: string },
+): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": apiKey, "idempotency-key": key },
+    body: JSON.stringify({ prompt, cwd, allowed_tools: ["Bash"], permission_mode: "dontAsk" }),
+  });
+  let text = "";
+  if (!answer.ok || !answer.body) throw new Error(`A query was answered with ${answer.status}: ${await answer.text()}`);
+  for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const sessionId = /"session_id":"([0-9a-f-]{36})"/.exec(text)?.[1];
+    if (sessionId !== undefined) return sessionId;
+  }
+  throw new Error(`The stream of a query ended before it named its session: ${text.slice(0, 300)}`);
+}
 
 export async function createClusterClient(cluster: Cluster, seed: number): Promise<Client> {
   const random = createRandom(seed + 1);
@@ -81,13 +116,20 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
       operation.sessionId = made?.id ?? null;
       return made?.id;
     },
-    async prompt(operations, { sessionId, label }, over) {
+    async createClaude(operations, { cwd, label }, over) {
+      const prompt = claudePrompt(label);
+      const operation = begun(operations, "prompt", prompt, null);
+      const sessionId = await patiently(operation, over, (key) => beginClaude(cluster, { prompt, cwd, key }));
+      operation.sessionId = sessionId ?? null;
+      return sessionId;
+    },
+    async prompt(operations, { sessionId, label, isClaude = false }, over) {
       const steps = [
         { text: "First.", tools: [{ name: "act_once", input: { n: 1 } }] },
         { text: "Then.", tools: [{ name: "act_again", input: { n: 2 } }], chunk: 4, chunkDelayMs: random.int(30) },
         { text: `Done with ${label}.` },
       ];
-      const content = `Please do ${label}. ${script(steps, label)}`;
+      const content = isClaude ? claudePrompt(label) : `Please do ${label}. ${script(steps, label)}`;
       const operation = begun(operations, "prompt", content, sessionId);
       const accepted = await patiently(operation, over, (key) =>
         client.postMessage({

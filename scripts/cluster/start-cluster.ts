@@ -21,6 +21,8 @@ interface ClusterProcess {
   readonly role: "api" | "worker";
   readonly url: string;
   readonly pid: () => number | undefined;
+  /** Whether it ended, and nobody killed it. */
+  readonly hasEnded: () => boolean;
   /** Kills it, as a crash would. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -155,6 +157,7 @@ function createProcess({ name, role, port, env, folder, config }: ProcessOptions
     role,
     url,
     pid: () => child?.pid,
+    hasEnded: () => child !== undefined && (child.exitCode !== null || child.signalCode !== null),
     start,
     async kill() {
       const ending = child;

@@ -35,7 +35,7 @@ type Content = Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
-  readonly components: { readonly schemas: { readonly Error: JsonSchema } };
+  readonly components: { readonly schemas: { readonly Error: JsonSchema } & Readonly<Record<string, JsonSchema>> };
 }
 
 interface RawOperation {
@@ -51,7 +51,7 @@ interface RawOperation {
 export async function describe(url: string, key: string): Promise<Description> {
   const answer = await fetch(`${url}/openapi.json`, { headers: { "x-api-key": key } });
   if (!answer.ok) throw new Error(`${url}/openapi.json answered ${answer.status}. Is the key right?`);
-  const { paths, components } = (await answer.json()) as OpenApi;
+  const { paths, components } = withoutNames((await answer.json()) as OpenApi);
   return {
     operations: Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, raw]) => operation(method.toUpperCase(), path, raw)),
@@ -79,6 +79,21 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
     produces: Object.keys(content).filter((type) => type !== "application/json"),
   };
 }
+
+/** The same description with every named schema in the place of its name, as far as names inside of names are needed. */
+function withoutNames(description: OpenApi): OpenApi {
+  const { schemas } = description.components;
+  const inlined = (value: unknown, depth: number): unknown => {
+    if (Array.isArray(value)) return value.map((item) => inlined(item, depth));
+    if (typeof value !== "object" || value === null) return value;
+    const name = "$ref" in value ? String(value.$ref).replace("#/components/schemas/", "") : undefined;
+    if (name !== undefined) return depth < DEEPEST ? inlined(schemas[name], depth + 1) : {};
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inlined(inner, depth)]));
+  };
+  return inlined(description, 0) as OpenApi;
+}
+
+const DEEPEST = 6;
 
 function validator(schema: JsonSchema): z.ZodType {
   return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);

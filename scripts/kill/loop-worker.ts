@@ -3,7 +3,15 @@ import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createLocalEngine } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { timers } from "@skein/adapters/engines/timers";
-import { type Tool, createLoop, createMemoryLive, createSessions, createStateCache, defineTool } from "@skein/core";
+import {
+  type Tool,
+  createLoop,
+  createMemoryLive,
+  createSessions,
+  createStateCache,
+  defineTool,
+  onlyModel,
+} from "@skein/core";
 import { createIds } from "@skein/protocol";
 import { z } from "zod";
 import { agent, begunLine } from "./loop-agent.ts";
@@ -44,7 +52,7 @@ const now = Date.now;
 const loop = createLoop({
   store,
   states: createStateCache({ store }),
-  model: createAnthropicModel({ apiKey: "kill", baseUrl: task.modelUrl }),
+  models: onlyModel(createAnthropicModel({ apiKey: "kill", baseUrl: task.modelUrl })),
   live: createMemoryLive(),
   files: undefined,
   subagents: undefined,

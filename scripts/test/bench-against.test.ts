@@ -83,6 +83,17 @@ describe("two commits of a repository", () => {
     expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);
   });
 
+  test("an interrupt ends the benchmark with a sentence and removes the checkout", async () => {
+    writeFileSync(join(folder, "bench.js"), "setInterval(() => {}, 1000);");
+    git("-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "--quiet", "--all", "--message=hangs");
+    const running = runAgainst("turn", ["--against", "HEAD"], folder);
+    running.catch(() => undefined);
+    await vi.waitFor(() => expect(git("worktree", "list").trim().split("\n")).toHaveLength(2));
+    process.emit("SIGTERM");
+    await expect(running).rejects.toThrow("Interrupted.");
+    expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);
+  });
+
   test("a commit that does not exist is named", async () => {
     await expect(runAgainst("turn", ["--against", "nowhere"], folder)).rejects.toThrow(
       'There is no commit "nowhere" in this clone.',

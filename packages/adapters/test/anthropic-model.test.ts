@@ -3,6 +3,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { sampleCall } from "@skein/core/testing";
 import { createAnthropicModel } from "../src/models/anthropic/index.ts";
 
 /** An answer of the Messages API with every kind of line break, a comment, a ping, and letters of several bytes. */
@@ -36,7 +37,7 @@ async function answering(text: string, size: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const request = { body: { model: "claude-sonnet-4-5", max_tokens: 10, messages: [] }, betas: [] };
+const request = sampleCall({ model: "claude-sonnet-4-5" });
 
 test.each([1, 2, 3, 7, 10_000])("a reply is the same when its bytes arrive %i at a time", async (size) => {
   const model = createAnthropicModel({ apiKey: "test", baseUrl: await answering(STREAM, size) });

@@ -117,6 +117,19 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(failure.message).not.toContain(storagePath);
   });
 
+  test("gives a file by its session and name, and tells which sessions have files", async () => {
+    const files = await open();
+    const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b72";
+    const { storagePath } = await files.put({ sessionId, fileId: "file_7", filename: "chart.png", bytes });
+    await files.put({ sessionId: other, fileId: "file_8", filename: "chart.png", bytes });
+    expect(await files.get(`${sessionId}/${basename(storagePath)}`)).toEqual(bytes);
+    const found: string[] = [];
+    for await (const name of files.sessions?.() ?? []) found.push(name);
+    expect(found).toEqual(expect.arrayContaining([sessionId, other]));
+    expect(new Set(found).size).toBe(found.length);
+    await files.check?.();
+  });
+
   test("removes the files of one session, and those alone", async () => {
     const files = await open();
     const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";

@@ -16,6 +16,7 @@ import {
   createMemoryStore,
   createSubagents,
   defineTool,
+  onlyModel,
 } from "@skein/core";
 import {
   type AgentUnderTest,
@@ -111,7 +112,7 @@ async function openLoop(store: () => Promise<Store>, close: () => Promise<void>)
         store: on,
         now,
         ids,
-        model,
+        models: onlyModel(model),
         files: undefined,
         timers,
         random: Math.random,

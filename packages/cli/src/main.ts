@@ -32,6 +32,11 @@ export const skein: Group = {
       load: async () => (await import("./commands/doctor.ts")).doctor,
     },
     {
+      name: "files",
+      summary: "Find and delete files of sessions that are gone",
+      load: async () => (await import("./commands/files.ts")).files,
+    },
+    {
       name: "restate",
       summary: "Register, list and drain the workers of a Restate cluster",
       load: async () => (await import("./commands/restate.ts")).restate,

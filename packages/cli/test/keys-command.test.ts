@@ -34,13 +34,29 @@ test("keys and doctor say the same as JSON, a line for each thing", async () => 
   const data = folder();
   const values = async (...args: readonly string[]) => lines((await skein(data, ...args, "--json")).out);
   const [made] = await values("keys", "make", "guest", "--scope", "read,run");
-  expect(made).toEqual({ name: "guest", tenant: "default", scopes: ["read", "run"], key: expect.any(String) });
+  const key = expect.any(String);
+  const scopes = ["read", "run"];
+  expect(made).toEqual({ name: "guest", owner: null, tenant: "default", scopes, expires_at: null, key });
   const [listed] = await values("keys", "list");
   expect(listed).toMatchObject({ name: "guest", tenant: "default", scopes: ["read", "run"], revoked_at: null });
   expect(JSON.stringify(listed)).not.toContain(made?.["key"]);
   expect(await values("keys", "hook-secret")).toEqual([{ tenant: "default", hook_secret: expect.any(String) }]);
   expect(await values("keys", "revoke", "guest")).toEqual([{ ...listed, revoked_at: expect.any(String) }]);
   expect(await values("doctor", "--port", "0")).toContainEqual({ what: "node", state: "ok", says: process.version });
+});
+
+test("a key is rotated beside a running server: both keys work, and the list says until when", async () => {
+  const data = folder();
+  const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
+  const old = (await skein(data, "keys", "make", "ci", "--owner", "team-a", "--expires", "90")).out.trim();
+  const rotated = await skein(data, "keys", "rotate", "ci", "--overlap", "5");
+  expect(rotated.err).toContain('The old key "ci" is good for 5 more minutes.');
+  for (const key of [old, rotated.out.trim()]) {
+    const { body } = await caller(url, key)("GET", "/v1/me");
+    expect(body["key"]).toMatchObject({ name: "ci", owner: "team-a", expires_at: expect.any(String) });
+  }
+  expect((await skein(data, "keys", "list")).out.match(/ ci +team-a .* valid until /g)).toHaveLength(2);
+  expect(await skein(data, "keys", "rotate", "nobody")).toMatchObject({ code: 3 });
 });
 
 test("a key may have several scopes", async () => {

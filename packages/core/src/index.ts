@@ -5,7 +5,17 @@ export type { AgentMemory } from "./ports/agent-memory.ts";
 export type { Bus, Shown } from "./ports/bus.ts";
 export type { Engine, EngineFactory } from "./ports/engine.ts";
 export type { FileStore } from "./ports/file-store.ts";
-export { type Model, type ModelReply, ModelFailure } from "./ports/model.ts";
+export {
+  type LeftOut,
+  type Model,
+  type ModelAbilities,
+  type ModelCall,
+  type ModelCatalog,
+  type PreparedCall,
+  type Turn,
+  ModelFailure,
+  onlyModel,
+} from "./ports/model.ts";
 export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
 export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
 export type {
@@ -42,6 +52,11 @@ export type {
 export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
 export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
 
+// What adapters of models share.
+export { carriedOver, carryOf } from "./model/carried-over.ts";
+export { parsedOrUndefined } from "./model/parsed-json.ts";
+export { createReply } from "./model/reply.ts";
+
 // The log: append rules, fold, projections.
 export {
   checkAppend,
@@ -67,6 +82,8 @@ export { estimateTokens } from "./log/estimate-tokens.ts";
 export { fold, foldAll, snapshotOf } from "./log/fold.ts";
 export { DUE_LIMIT, dueSessions } from "./log/due-sessions.ts";
 export { type Followers, type Stretch, type StretchLimit, createFollowers } from "./log/followers.ts";
+export { orphanedFiles } from "./sessions/orphaned-files.ts";
+export { keepLargeTexts } from "./log/large-texts.ts";
 export { rowsOf } from "./log/message-rows.ts";
 export { project } from "./log/projection.ts";
 export type { Changes, FileRow } from "./log/row-changes.ts";
@@ -116,7 +133,8 @@ export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, 
 // The loop.
 export { type AgentCode, createLoop } from "./loop/drive.ts";
 export type { Validate } from "./loop/perform.ts";
-export { requestOf } from "./loop/request.ts";
+export { callOf } from "./loop/request.ts";
+export { createRequestParts } from "./loop/request-parts.ts";
 
 // Drafts while a step is generated.
 export { createBusLive } from "./live/bus-live.ts";

@@ -35,6 +35,7 @@ export const ToolSchema = z.looseObject({
   /** How long a run waits for the answer of a tool that the caller runs; without it, as long as it takes. The model is not told. */
   timeout_ms: z.int().positive().optional(),
 });
+export type ToolSchema = z.output<typeof ToolSchema>;
 
 /** What an agent is made of. A session keeps the configuration it began with. Defaults are those of the agent tables. */
 export const AgentConfig = z.object({

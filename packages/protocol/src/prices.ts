@@ -97,9 +97,9 @@ export const PRICES: readonly ModelPrice[] = [
   { family: "claude-3-haiku", prices: rates(0.25, 1.25, 0.03, 0.3) },
 ];
 
-/** What the call cost, or `undefined` when the model is not in the table. */
-export function priceCall(model: string, usage: TokenUsage): CallCost | undefined {
-  const terms = termsOf(model, usage);
+/** What the call cost, or `undefined` when the model is not in the table. A price that is given stands in place of the table. */
+export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
+  const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
   const picos = ([tokens, rate]: Term): bigint => BigInt(tokens) * BigInt(rate);
   const exact = {
@@ -123,8 +123,8 @@ export function picosOfCall(model: string, usage: TokenUsage): number | undefine
 /** So many of something, and what one of them costs in pico-dollars. */
 type Term = readonly [count: number, rate: number];
 
-function termsOf(model: string, usage: TokenUsage) {
-  const found = findPrice(model);
+function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
+  const found = given ? { price: given, regional: false } : findPrice(model);
   if (!found) return undefined;
   const { price, regional } = found;
   const writes = cacheWrites(usage);

@@ -1,4 +1,4 @@
-import type { Bus, Engine, FileStore, KeyPolicy, Live, SessionsDeps, Store } from "@skein/core";
+import type { Bus, Engine, FileStore, KeyPolicy, Live, ModelCatalog, SessionsDeps, Store } from "@skein/core";
 import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
@@ -9,16 +9,16 @@ import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
-/** Answers SQL over the rows of a tenant. Refuses with a known error, before the first part or after it. */
+/** Answers SQL over the rows of a tenant. A rejected statement throws a known error, before the first part or after it. */
 interface SqlPort {
-  /** Why statements are not answered here; undefined if they are. */
+  /** Why SQL is off here, as a sentence; undefined if it is on. */
   problem?(): string | undefined | Promise<string | undefined>;
   /** Every table that statements can read, with its columns and what they mean. */
   tables?(
     asking: { readonly tenant: string; readonly timeMs: number },
     signal: AbortSignal,
   ): Promise<readonly SqlTable[]>;
-  /** Questions to begin with. */
+  /** Statements that a newcomer can start with. */
   examples?(): readonly SqlExample[];
   ask(
     question: {
@@ -28,20 +28,20 @@ interface SqlPort {
       readonly timeMs: number;
       readonly rows: number;
       readonly bytes: number;
-      /** Whether Claude Code's files may be asked too, where the operator opened them. */
+      /** Whether the statement may read Claude Code's files too, if the operator opened them. */
       readonly history: boolean;
     },
     signal: AbortSignal,
   ): AsyncGenerator<SqlPart>;
 }
 
-/** A part of an answer: first the columns, then bytes in the format that was asked for, then how it ended. */
+/** A part of an answer: first the columns, then bytes in the requested format, then how the statement ended. */
 export type SqlPart =
   | { readonly kind: "columns"; readonly columns: readonly { readonly name: string; readonly type: string }[] }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Whether the operator's rule about the sandbox is kept, and a sentence that says how things stand. */
+/** Whether the operator's rule about the sandbox is kept, and a sentence about the sandbox's state. */
 export interface WallsState {
   readonly isKept: boolean;
   readonly says: string;
@@ -50,31 +50,31 @@ export interface WallsState {
 /** What a server needs of the process it runs in. */
 export interface ServerDeps {
   readonly store: Store;
-  /** The text of steps while it is made. */
+  /** Carries the text of a step while the model writes it. */
   readonly live: Live;
-  /** This process among those that share the store, and whether another one is known to be gone. */
+  /** The name of this process among those that share the store, and whether another process is known to have ended. */
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
-  /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
+  /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
   /** Says that a session may be due. */
   readonly wake?: Engine["wake"] | undefined;
-  /** Whether what drives sessions answers, if it is outside of this process. */
+  /** Rejects if an engine outside this process does not answer. */
   readonly engineCheck?: (() => Promise<void>) | undefined;
-  /** How many processes answer requests on this store: each grants its share of what a key may use. One unless told. */
+  /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
-  /** Whether this process only drives sessions: it says how it does, and answers no other request. */
+  /** Whether this process only drives sessions: it answers health and metrics, and no other request. */
   readonly isWorker?: boolean | undefined;
-  /** What carries drafts between machines, if there are several: asked how it does, and told what is gone. */
+  /** Carries drafts between machines, if there are several. `/health` checks it; deleted sessions are announced on it. */
   readonly bus?: Bus | undefined;
-  /** Where files that agents make are kept. */
+  /** Keeps the files that agents make. */
   readonly files?: FileStore | undefined;
   /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
   readonly forget?: SessionsDeps["forget"];
-  /** Who answers SQL; without one nobody does. */
+  /** Answers SQL. Without it, SQL is off. */
   readonly sql?: SqlPort | undefined;
-  /** Who reads Claude Code's own sessions; without one they are closed. */
+  /** Reads Claude Code's own sessions. Without it, the history routes are closed. */
   readonly history?: HistoryPort | undefined;
-  /** The built console; without it the first page says what runs here. */
+  /** The built console. Without it, the first page is a short description of the server. */
   readonly console?: ConsoleFiles | undefined;
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
@@ -82,40 +82,44 @@ export interface ServerDeps {
   readonly tools?: () => readonly ApiTool[];
   /** Runtimes that this process can drive. */
   readonly runtimes?: readonly ("loop" | "claude-code")[];
-  /** What stands before Claude Code; without it `/api/v1` shows what is there and begins nothing. */
+  /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions and starts none. */
   readonly claude?: ClaudeGate | undefined;
-  /** The operator's rules for a key; without them a key may use everything that is here. */
+  /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
-  /** How the walls stand around programs that a model can steer. */
+  /** What a key may do, in sentences. */
+  readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
+  /** The state of the sandbox around programs that a model can steer. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
-  /** Who reads and writes Claude Code's files; without one no session is adopted or sent back. */
+  /** Reads and writes Claude Code's files. Without it, no session can be adopted or sent back. */
   readonly adoption?: Adoption | undefined;
+  /** The models, for whoever asks what one of them was sent; without them nobody can say. */
+  readonly models?: ModelCatalog | undefined;
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
-  /** What answers, said on the first page and by `/health`. */
+  /** Version, store and model of this server, for the first page and `/health`. */
   readonly description: {
     readonly version: string;
     readonly store: string;
     readonly model: string;
-    /** Whether the model is the simulator, which is not Claude. */
+    /** Whether the answers come from the built-in simulator. */
     readonly simulated?: boolean;
   };
-  /** Names that a Host header may have besides this machine's own. */
+  /** Names that a Host header may have, besides the names of this machine. */
   readonly allowedHosts?: readonly string[];
-  /** Origins of pages that may call from a browser, besides the server's own. */
+  /** Origins whose pages may call this server from a browser, besides the server's own origin. */
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<Limits>;
-  /** Who sends webhooks; without one there are none. */
+  /** Sends webhooks. Without it, there are none. */
   readonly webhookSender?: WebhookSender;
   /** When a webhook that failed is tried again. */
   readonly webhookRetryMs?: readonly number[];
   /** How many sessions this process drives now. */
   readonly driven?: (() => number) | undefined;
-  /** Where spans of runs are sent (OTLP over HTTP); without one nothing is traced. */
+  /** Where spans of runs are sent (OTLP over HTTP). Without it, nothing is traced. */
   readonly traceEndpoint?: string | undefined;
   /** One line per request and per bug, without secrets. */
   readonly log?: ((line: Readonly<Record<string, unknown>>) => void) | undefined;
-  /** False for bugs alone. */
+  /** False: only bugs are logged, and no requests. */
   readonly logRequests?: boolean | undefined;
   readonly now?: () => number;
 }

@@ -7,25 +7,25 @@ import type {
 } from "@skein/protocol";
 import type { z } from "zod";
 
-/** A change of one of Claude Code's sessions. */
+/** One of Claude Code's sessions changed. */
 export interface HistoryChange {
   readonly session_id: string;
   readonly change: "created" | "appended" | "rewritten" | "removed";
 }
 
-/** Where a session is made from one of Claude Code's. */
+/** Where an adopted session is stored, and in which folder it works. */
 export interface AdoptTo {
   readonly tenant: string;
-  /** In which folder a session of such a folder may work here. */
+  /** The folder here for a session that worked in `cwd`; null if it has none. */
   readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null>;
 }
 
 /**
- * Reads the sessions of other agents where they are. Texts are JSON as the route answers it: they are made beside the
- * server's own thread, and sent as they are. Refuses with a known error.
+ * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response, made
+ * in another thread and sent unchanged. Errors are known errors.
  */
 export interface HistoryPort {
-  /** Names of keys that may read it besides those of admins. */
+  /** Names of keys that may read the history, besides admin keys. */
   readonly keys: readonly string[];
   list(query: z.output<typeof HistoryQuery>, signal: AbortSignal): Promise<string>;
   get(sessionId: string, signal: AbortSignal): Promise<string>;
@@ -45,6 +45,6 @@ export interface HistoryPort {
   ): Promise<Uint8Array>;
   export(sessionId: string, format: "html" | "markdown" | "json", signal: AbortSignal): Promise<Uint8Array>;
   adopt(sessionId: string, to: AdoptTo): Promise<Session>;
-  /** Told of changes until it is ended. */
+  /** Calls the listener for each change. Returns a function that ends the watch. */
   watch(listener: (change: HistoryChange) => void): () => void;
 }

@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Records, StoredRecord } from "@skein/core";
+import type { Records } from "@skein/core";
 import { KnownError, Line } from "@skein/protocol";
 import { z } from "zod";
 
@@ -12,45 +12,77 @@ export const TenantName = z
 
 const StoredKey = z.object({
   name: z.string(),
+  /** Who is responsible for the key: a person or a team. */
+  owner: z.string().nullable().default(null),
   scopes: z.array(KeyScope),
   tenant: z.string(),
   created_at: z.string(),
+  /** From then on the key is refused; null: it does not expire. */
+  expires_at: z.string().nullable().default(null),
   revoked_at: z.string().nullable(),
+  /** The id of the key that took its place when it was rotated. */
+  replaced_by: z.string().nullable().default(null),
 });
+type StoredKey = z.infer<typeof StoredKey>;
 
-/** Who calls. */
+/** The caller of a request. */
 export interface Principal {
-  /** The hash of the key, which is all that is kept of it. */
+  /** The hash of the key. The key itself is not stored. */
   readonly keyId: string;
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly KeyScope[];
+  /** Who is responsible for the key, if somebody said so. */
+  readonly owner?: string | null;
+  /** When the key expires; null if it does not. */
+  readonly expiresAt?: string | null;
   /** The login of a browser that sent a cookie instead of the key. */
   readonly login?: { readonly id: string; readonly expiresAt: string };
 }
 
 /** A key as it is listed: the key itself is shown once, when it is made. */
-export interface KeyInfo extends z.infer<typeof StoredKey> {
+export interface KeyInfo extends StoredKey {
   readonly id: string;
 }
 
-/** API keys: made, listed, revoked and recognised. They are kept as hashes. */
+interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly KeyScope[];
+  readonly tenant: string;
+  readonly owner?: string | null | undefined;
+  /** ISO time in the future. */
+  readonly expiresAt?: string | null | undefined;
+  /** The key itself, where an operator chose it. */
+  readonly key?: string;
+}
+
+/** API keys: made, listed, rotated, revoked and recognised. They are kept as hashes. */
 export interface Keys {
-  make(input: { name: string; scopes: readonly KeyScope[]; tenant: string; key?: string }): Promise<string>;
-  list(): Promise<readonly KeyInfo[]>;
+  make(input: NewKey): Promise<string>;
+  /** Every key, also those that are revoked or expired, newest first; of one tenant if it is named. */
+  list(tenant?: string): Promise<readonly KeyInfo[]>;
+  /** Every key that is neither revoked nor expired. */
+  valid(): Promise<readonly KeyInfo[]>;
+  /**
+   * Makes a key with the same name, owner, scopes and tenant. The old one is good for `overlapMs` more, so that its users can be told.
+   * The new one lives as long as the old one was made for, unless `expiresAt` says otherwise.
+   */
+  rotate(id: string, options: { readonly overlapMs: number; readonly expiresAt?: string | null }): Promise<string>;
   /** Revokes by the first characters of the id, or by name. */
   revoke(idOrName: string): Promise<KeyInfo>;
-  /** Whose key this is; nobody's if it is unknown or revoked. At once for a key that was recognised a moment ago. */
+  /** Whose key this is; nobody's if it is unknown, expired or revoked. At once for a key that was recognised a moment ago. */
   recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
+  /** Why a key that was just looked for is not recognised, as a sentence for whoever sent it. */
+  problemWith(key: string): string;
   /** The key with this id; nobody's if it was revoked. */
   byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether a key that was recognised before still is one. */
+  /** Whether a key that was recognised before is still valid. */
   isValid(keyId: string): Promise<boolean>;
 }
 
-/** Where keys are kept: a tenant that no request can belong to. */
+/** Where keys are stored: in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "api_key" } as const;
-/** How long a key is taken for granted: a revoked one is noticed that much later. */
+/** How long a recognised key is not looked up again. A revoked key keeps working for that long. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 
@@ -65,16 +97,21 @@ export function allows(principal: Principal, scope: KeyScope): boolean {
   return principal.scopes.some((given) => ALLOWS[given].includes(scope));
 }
 
-export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
-  const known = new Map<string, { readonly principal: Principal | undefined; readonly at: number }>();
+/** Whether a key that was not revoked is still good. */
+export function isGood({ revoked_at, expires_at }: Pick<KeyInfo, "revoked_at" | "expires_at">, now: number): boolean {
+  return revoked_at === null && (expires_at === null || Date.parse(expires_at) > now);
+}
 
-  /** The key that a connection sent last, with its hash: it sends the same one again, and need not be told apart from others. */
+export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
+  const known = new Map<string, { readonly stored: StoredKey | undefined; readonly at: number }>();
+
+  /** The last key of each connection with its hash: a connection usually sends the same key again, and need not be hashed again. */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
 
   function idOf(key: string, connection: object | undefined): string {
     const last = connection && sent.get(connection);
     if (last?.key === key) return last.keyId;
-    const keyId = hashOf(key);
+    const keyId = keyIdOf(key);
     if (connection) sent.set(connection, { key, keyId });
     return keyId;
   }
@@ -82,38 +119,82 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
   function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
     // Both ways: a clock that goes back would otherwise keep a revoked key alive.
-    return remembered && Math.abs(now() - remembered.at) < REMEMBER_MS ? remembered.principal : lookUp(keyId);
+    return remembered && Math.abs(now() - remembered.at) < REMEMBER_MS
+      ? principalOf(remembered.stored, keyId)
+      : lookUp(keyId);
   }
 
   async function lookUp(keyId: string): Promise<Principal | undefined> {
     const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
-    const principal = record && principalOf(record, keyId);
+    const isSame = record && timingSafeEqual(Buffer.from(record.id), Buffer.from(keyId));
+    const stored = isSame ? StoredKey.parse(record.value) : undefined;
     // Bounded, because anybody can send keys that nobody knows.
     if (known.size >= REMEMBERED) known.clear();
-    known.set(keyId, { principal, at: now() });
-    return principal;
+    known.set(keyId, { stored, at: now() });
+    return principalOf(stored, keyId);
   }
 
-  async function list(): Promise<readonly KeyInfo[]> {
-    const { items } = await records.list({ ...PLACE, limit: 1000 });
-    return items.map((record) => ({ id: record.id, ...StoredKey.parse(record.value) }));
+  function principalOf(stored: StoredKey | undefined, keyId: string): Principal | undefined {
+    if (!stored || !isGood(stored, now())) return undefined;
+    const { name, tenant, scopes, owner, expires_at } = stored;
+    return { keyId, name, tenant, scopes, owner, expiresAt: expires_at };
+  }
+
+  async function list(tenant?: string): Promise<readonly KeyInfo[]> {
+    const all: KeyInfo[] = [];
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await records.list({ ...PLACE, limit: 200, ...(cursor !== undefined && { cursor }) });
+      all.push(...page.items.map(({ id, value }) => ({ id, ...StoredKey.parse(value) })));
+      cursor = page.cursor;
+    }
+    return all
+      .filter((key) => tenant === undefined || key.tenant === tenant)
+      .sort((one, other) => other.created_at.localeCompare(one.created_at));
+  }
+
+  function stored({ name, scopes, tenant, owner = null, expiresAt = null }: Omit<NewKey, "key">): StoredKey {
+    if (expiresAt !== null && !(Date.parse(expiresAt) > now()))
+      throw new KnownError("invalid", "expires_at: Expected a time in the future.");
+    return {
+      name: Line.min(1).max(100).parse(name),
+      owner: Line.min(1).max(200).nullable().parse(owner),
+      scopes: z.array(KeyScope).min(1).parse(scopes),
+      tenant: TenantName.parse(tenant),
+      created_at: new Date(now()).toISOString(),
+      expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+      revoked_at: null,
+      replaced_by: null,
+    };
   }
 
   return {
-    async make({ name, scopes, tenant, key = `skein_${randomBytes(32).toString("base64url")}` }) {
-      const value = {
-        name: Line.min(1).max(100).parse(name),
-        scopes: z.array(KeyScope).min(1).parse(scopes),
-        tenant: TenantName.parse(tenant),
-        created_at: new Date(now()).toISOString(),
-        revoked_at: null,
-      };
-      const id = hashOf(key);
-      await records.put([{ ...PLACE, id, value }]);
+    async make({ key = newKey(), ...input }) {
+      const id = keyIdOf(key);
+      await records.put([{ ...PLACE, id, value: stored(input) }]);
       known.delete(id);
       return key;
     },
     list,
+    valid: async () => (await list()).filter((key) => isGood(key, now())),
+    async rotate(id, { overlapMs, expiresAt }) {
+      const record = await records.get(PLACE.tenant, PLACE.kind, id);
+      if (!record) throw new KnownError("not_found", "There is no such key.");
+      const old = StoredKey.parse(record.value);
+      if (!isGood(old, now()))
+        throw new KnownError("conflict", `The key "${old.name}" is revoked or expired. Make a new one instead.`);
+      if (old.replaced_by !== null)
+        throw new KnownError("conflict", `The key "${old.name}" was rotated before. Rotate the key that replaced it.`);
+      const key = newKey();
+      const next = stored({ ...old, expiresAt: expiresAt === undefined ? sameLifetime(old, now()) : expiresAt });
+      const last = Math.min(now() + overlapMs, old.expires_at === null ? Infinity : Date.parse(old.expires_at));
+      const value = { ...old, expires_at: new Date(last).toISOString(), replaced_by: keyIdOf(key) };
+      await records.put([
+        { ...PLACE, id: keyIdOf(key), value: next, expect: 0 },
+        { ...PLACE, id, value, expect: record.version },
+      ]);
+      known.delete(id);
+      return key;
+    },
     async revoke(idOrName) {
       const matching = (await list()).filter(
         (key) =>
@@ -129,19 +210,29 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
       return { id, ...value };
     },
     recognise: (key, connection) => find(idOf(key, connection)),
+    problemWith(key) {
+      const found = known.get(keyIdOf(key))?.stored;
+      if (!found) return "This API key is not known here. `skein keys make NAME` makes one.";
+      if (found.revoked_at !== null)
+        return `This API key was revoked on ${found.revoked_at}. Ask an admin for a new one.`;
+      return `This API key expired on ${found.expires_at}. Ask an admin for a new one.`;
+    },
     byId: find,
     isValid: async (keyId) => (await find(keyId)) !== undefined,
   };
 }
 
-function principalOf(record: StoredRecord, keyId: string): Principal | undefined {
-  const { name, tenant, scopes, revoked_at } = StoredKey.parse(record.value);
-  if (revoked_at !== null) return undefined;
-  if (!timingSafeEqual(Buffer.from(record.id), Buffer.from(keyId))) return undefined;
-  return { keyId, name, tenant, scopes };
+/** As long as the key that it replaces was made for. */
+function sameLifetime({ created_at, expires_at }: StoredKey, now: number): string | null {
+  if (expires_at === null) return null;
+  return new Date(now + Date.parse(expires_at) - Date.parse(created_at)).toISOString();
 }
 
-/** Keys have 256 bits of randomness of their own, so a plain hash keeps them. */
-function hashOf(key: string): string {
+function newKey(): string {
+  return `skein_${randomBytes(32).toString("base64url")}`;
+}
+
+/** The id of a key is its hash. Keys have 256 bits of randomness of their own, so a plain hash keeps them. */
+export function keyIdOf(key: string): string {
   return hash("sha256", key, "hex");
 }

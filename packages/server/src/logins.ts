@@ -9,16 +9,16 @@ export interface LoginsDeps {
   readonly now: () => number;
 }
 
-/** Logins of browsers: a random value in a cookie stands for a key, for a while. Only its hash is kept, beside the id of the key. */
+/** Logins of browsers: a random value in a cookie stands for a key for 12 hours. Only its hash is stored, with the id of the key. */
 export interface Logins {
-  /** Begins a login of a key; answers the value of its cookie. */
+  /** Creates a login for a key. Returns the value of its cookie. */
   begin(principal: Principal): Promise<string>;
-  /** Whose login this is; nobody's if it is unknown or over, or if its key was revoked. */
+  /** The owner of a login; undefined if the login is unknown or expired, or if its key was revoked. */
   recognise(value: string): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether a login that was recognised before still is one. */
+  /** Whether a login that was recognised before is still valid. */
   isValid(loginId: string): Promise<boolean>;
   end(value: string): Promise<void>;
-  /** Removes logins that are over. */
+  /** Removes expired logins. */
   sweep(): Promise<void>;
 }
 
@@ -28,9 +28,9 @@ export const LOGIN_SECONDS = 12 * 3600;
 const StoredLogin = z.object({ key_id: z.string(), expires_at: z.iso.datetime() });
 type StoredLogin = z.infer<typeof StoredLogin>;
 
-/** Where logins are kept: with the keys, in a tenant that no request can belong to. */
+/** Where logins are stored: with the keys, in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "login" } as const;
-/** How long a login is taken for granted in this process: one that ended in another process is noticed that much later. */
+/** How long a recognised login is not looked up again. One that ended in another process keeps working for that long. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 
@@ -47,7 +47,7 @@ export function createLogins({ records, keys, now }: LoginsDeps): Logins {
   async function lookUp(loginId: string): Promise<Principal | undefined> {
     const record = await records.get(PLACE.tenant, PLACE.kind, loginId);
     const login = record && StoredLogin.parse(record.value);
-    // Bounded, because anybody can send cookies that nobody knows.
+    // Bounded, because anybody can send unknown cookies.
     if (known.size >= REMEMBERED) known.clear();
     known.set(loginId, { login, at: now() });
     return principalOf(loginId, login);
@@ -86,7 +86,7 @@ export function createLogins({ records, keys, now }: LoginsDeps): Logins {
   };
 }
 
-/** The value has 256 bits of randomness of its own, so a plain hash keeps it. */
+/** Values are random (256 bits), so a plain hash protects them. */
 function idOf(value: string): string {
   return hash("sha256", value, "hex");
 }

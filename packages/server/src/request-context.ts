@@ -10,6 +10,7 @@ import {
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import type { Keys, Principal } from "./keys.ts";
+import type { KeyUses } from "./key-uses.ts";
 import type { Logins } from "./logins.ts";
 import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
@@ -22,11 +23,12 @@ import type { TenantView } from "./tenant-views.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
-/** What all requests of a server share. */
+/** Shared by all requests of a server. */
 export interface ServerContext {
   readonly deps: ServerDeps;
   readonly limits: Limits;
   readonly keys: Keys;
+  readonly keyUses: KeyUses;
   readonly logins: Logins;
   readonly meter: Meter;
   readonly streams: OpenStreams;
@@ -34,7 +36,9 @@ export interface ServerContext {
   readonly metrics: Metrics;
   readonly runMetrics: RunMetrics;
   readonly checkStore: StoreCheck;
-  /** The sessions that no server could drive lately. */
+  /** Undefined where the place of files cannot be asked. */
+  readonly checkFiles: StoreCheck | undefined;
+  /** The sessions that no worker can drive. */
   readonly unserved: () => Promise<readonly Unserved[]>;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
@@ -45,21 +49,21 @@ export interface ServerContext {
   readonly stopping: AbortSignal;
 }
 
-/** Who calls, with their own view of the data. */
+/** The caller, with the data of their tenant. */
 export interface Caller extends TenantView {
   readonly shared: ServerContext;
   readonly principal: Principal;
-  /** Makes a repeated request do its work once, where the caller sent a key for that. */
+  /** The Idempotency-Key of the request, if it has one. */
   readonly idempotency: IdempotencyKey | undefined;
 }
 
-/** One request, with everything that its handler may use. */
+/** Everything that the handler of a request may use. */
 export interface RequestContext extends Caller {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-/** An answer that is not JSON of the route's schema. */
+/** A response that is not JSON. */
 export interface RawAnswer {
   readonly raw: {
     readonly type: string;
@@ -67,11 +71,11 @@ export interface RawAnswer {
     readonly headers?: Record<string, string>;
   };
 }
-/** An answer that was checked before, as text: what does not change is made once. */
+/** A response as JSON text that was validated before. */
 export interface CheckedAnswer {
   readonly checked: string;
 }
-/** The handler has taken the connection over. */
+/** Returned by a handler that answers on the connection itself. */
 export const TAKEN_OVER = Symbol("taken over");
 
 type Handler<Name extends RouteName> = (
@@ -81,7 +85,7 @@ type Handler<Name extends RouteName> = (
 
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
 
-/** The session of a path: there, the caller's, and the agent's that the path names. */
+/** The session of a path. Rejects one that does not exist, is another tenant's, or is not of the agent in the path. */
 export async function sessionIn(
   call: Caller,
   { session_id, agent_id }: { readonly session_id: string; readonly agent_id?: string | undefined },

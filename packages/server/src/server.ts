@@ -17,23 +17,22 @@ import type { ServerContext } from "./request-context.ts";
 import { createTenantViews } from "./tenant-views.ts";
 import { CLAUDE_SOCKET, createClaudeConnection } from "./dialects/claude/socket.ts";
 import type { ServerDeps } from "./deps.ts";
-import { consoleFile, registerConsole } from "./http/console.ts";
-import { checkForm, checkOrigin, keyIn } from "./http/check-origin.ts";
+import { registerConsole } from "./http/console.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { readJson } from "./http/json-body.ts";
 import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
-import { type Principal, createKeys } from "./keys.ts";
+import { createKeys } from "./keys.ts";
+import { createKeyUses } from "./key-uses.ts";
 import { createLogins } from "./logins.ts";
-import { loginIn } from "./http/login-cookie.ts";
 import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
-import { inTime } from "./observe/health.ts";
-import { createStoreCheck, createUnserved } from "./observe/store-check.ts";
+import { createFilesCheck, createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
 import { metricsText } from "./observe/metrics-text.ts";
 import { createRunMetrics } from "./observe/run-metrics.ts";
-import { type Credential, checkScope, isOpen, registerRoutes } from "./http/register-routes.ts";
+import { addGuards } from "./http/guards.ts";
+import { registerRoutes } from "./http/register-routes.ts";
 import { createOpenStreams } from "./streams/open-streams.ts";
 import { createTenantChanges } from "./streams/tenant-changes.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
@@ -45,39 +44,26 @@ import { answerBadAddress, createUnreadableAnswer } from "./http/unreadable-requ
 
 /** The platform API over a store. */
 export interface Server {
-  /** Starts to listen; answers the address. */
+  /** Starts to listen. Returns the address. */
   listen(where: { readonly port: number; readonly host: string }): Promise<string>;
-  /** Answers `/metrics` without a key on a port of this machine alone. */
+  /** Serves `/metrics` without a key on a loopback port. Returns the address. */
   listenForMetrics(port: number): Promise<string>;
   /** Answers a request without a connection, for tests. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>;
-  /** Every route that the router has. */
+  /** Every registered route. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];
-  /** Connections that are open as streams. */
+  /** How many streams are open. */
   openStreams(): number;
-  /** Tells the streams, and refuses requests from now on: `/ready` and everything else is answered with 503. */
+  /** Ends the streams with a closing frame, and answers every further request with 503. */
   stop(): void;
-  /** Stops, and ends the listener. The store stays open. */
+  /** Stops, and closes the listener. The store stays open. */
   close(): Promise<void>;
 }
 
-const HEADERS = {
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store",
-  // Data may do nothing at all; the pages bring a policy of their own.
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-};
-
-/** What a lookup of a key leaves of the second in which an open route is answered. */
-const WAIT_FOR_STORE_MS = 500;
 /** How long a request may still take when the server stops. */
 const ANSWER_MS = 1000;
-/** How often it is looked for what is no longer kept. */
+/** How often expired records are removed. */
 const SWEEP_MS = 3600 * 1000;
-
-/** What a process that only drives sessions answers. */
-const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
 const NO_SENDER: WebhookSender = {
   problemWith: () => undefined,
@@ -107,6 +93,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     deps,
     limits,
     keys,
+    keyUses: createKeyUses({ records: deps.store.records, now }),
     logins,
     meter: createMeter(limits, now, deps.apiProcesses),
     streams,
@@ -115,6 +102,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     runMetrics: createRunMetrics({ store: deps.store, driven: deps.driven ?? (() => 0), now }),
     unserved: createUnserved({ store: deps.store, now }),
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
+    checkFiles: createFilesCheck(deps.files),
     webhooks,
     tracing,
     viewOf: createTenantViews({ ...deps, ids, now }),
@@ -130,9 +118,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
-    // What is being answered is answered; `close` cuts what takes longer.
+    // Requests in progress are answered; `close` cuts those that take longer.
     forceCloseConnections: "idle",
-    // Our own answer, in our own form, while the server stops.
+    // While the server stops, requests get our own 503 response.
     return503OnClosing: false,
     frameworkErrors: answerBadAddress,
     clientErrorHandler: createUnreadableAnswer(ids),
@@ -147,7 +135,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
-  // In a room of their own: what sockets need would otherwise run for every request.
+  // In a scope of their own: the hooks of the WebSocket plugin would otherwise run for every request.
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(limits) });
     registerSocket(sockets, shared);
@@ -254,93 +242,4 @@ function addErrors(
     const message = `This address answers ${allow} and not ${request.method}.`;
     return answer(new ApiError("method_not_allowed", message, { headers: { allow } }), request, reply);
   });
-}
-
-/** Before routing and parsing: who calls, from where, and whether it may. */
-function addGuards(app: FastifyInstance, shared: ServerContext): void {
-  const { deps, keys, logins, meter, metrics, now } = shared;
-  const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
-  app.decorateRequest("principal", undefined);
-  const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
-    request.principal = principal;
-    if (deps.isWorker && !WORKER_ROUTES.has(request.routeOptions.config.route ?? ""))
-      throw new ApiError("not_found", "This process is a worker and answers only /health, /ready and /metrics.");
-    if (!isConsole(request)) checkScope(request.routeOptions.config.route, principal, sent);
-    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
-    if (principal) meter.request(principal.keyId);
-  };
-  // With `done` and without a promise where nothing has to be waited for: this runs for every request.
-  app.addHook("onRequest", (request, reply, done) => {
-    try {
-      reply.headers(HEADERS).header("x-request-id", request.id);
-      checkForm(request.raw);
-      const origin = checkOrigin(request.headers, guard);
-      if (origin !== null) reply.headers(corsHeaders(origin));
-      if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
-      const key = keyIn(request.headers, request.raw.rawHeaders);
-      const sentKey = key !== undefined && key !== "";
-      const login = sentKey ? undefined : loginIn(request.headers, request.method);
-      const sent = sentKey ? "key" : login === undefined ? "nothing" : "login";
-      const principal = sentKey
-        ? keys.recognise(key, request.raw.socket)
-        : login === undefined
-          ? undefined
-          : logins.recognise(login);
-      // A promise is waited for instead of `done`.
-      if (principal instanceof Promise)
-        return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
-          .catch((error: unknown) => nobodyIfOpen(request, error))
-          .then((found) => admit(request, found, sent));
-      admit(request, principal, sent);
-    } catch (error) {
-      return done(error as Error);
-    }
-    return done();
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    // A refused upgrade is no connection of the HTTP server any more: nobody else would close it.
-    if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
-    metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
-    if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
-    done();
-  });
-}
-
-/** The files of the console are for everybody: what they show is asked for with a key. */
-function isConsole(request: FastifyRequest): boolean {
-  return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
-}
-
-/** A store that is away says nothing about keys: what is for everybody, such as how the server does, is still answered. */
-function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
-  if (!isOpen(routeOptions.config.route)) throw error;
-}
-
-function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): Record<string, unknown> {
-  return {
-    level: "info",
-    time: new Date(at).toISOString(),
-    request_id: request.id,
-    method: request.method,
-    // The pattern and not the address, which may carry what callers should not have put there.
-    route: routeOf(request),
-    status: reply.statusCode,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
-    key: request.principal?.name ?? null,
-    tenant: request.principal?.tenant ?? null,
-  };
-}
-
-function routeOf(request: FastifyRequest): string {
-  return request.routeOptions.url ?? "(none)";
-}
-
-function corsHeaders(origin: string): Record<string, string> {
-  return {
-    "access-control-allow-origin": origin,
-    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
-    "access-control-allow-headers": "authorization, content-type, idempotency-key, if-match, last-event-id, x-api-key",
-    "access-control-expose-headers": "etag, x-request-id, retry-after",
-    vary: "origin",
-  };
 }

@@ -2,7 +2,7 @@ import { type Agents, type Models, type Sessions, createAgents, createModels, cr
 import type { Ids } from "@skein/protocol";
 import type { ServerDeps } from "./deps.ts";
 
-/** The data as one tenant sees it: no other tenant's sessions, agents or models exist here. */
+/** The sessions, agents and models of one tenant. Those of other tenants do not exist here. */
 export interface TenantView {
   readonly sessions: Sessions;
   readonly agents: Agents;
@@ -12,7 +12,7 @@ export interface TenantView {
 /** How many tenants' views are kept in memory. */
 const MOST_VIEWS = 1000;
 
-/** Makes the view of a tenant when it is first asked for. */
+/** Creates the view of a tenant on first use. */
 export function createTenantViews({
   store,
   reserve,

@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
-const as = (name: string): Caller => callers[name] as Caller;
+const as = (name: string): Caller => callers[name] ?? server.call;
 const prompt = "Hi.";
 const model = "claude-haiku-4-5";
 

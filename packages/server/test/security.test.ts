@@ -5,6 +5,7 @@ import { ROUTES, type Route, pathsOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { caller, folder, openFrames, say, session, settled, testServer } from "./world.ts";
 import { openStore } from "skein";
+import { keyIdOf } from "../src/keys.ts";
 
 /** Open to anyone, and nothing else is. */
 /** What is open to everybody, and how it answers a request without a key and with an empty body. */
@@ -30,7 +31,7 @@ async function twoTenants() {
     live: createMemoryLive(),
     defaultModel: "claude-sonnet-5-5",
     description: { version: "0", store: "memory", model: "none" },
-    limits: { requestBurst: 1e6, requestsPerSecond: 1e6 },
+    limits: { requestBurst: 1e6, requestsPerSecond: 1e6, wrongKeysPerMinute: 1e6 },
   });
   const mine = {
     read: await key("mine", "read"),
@@ -62,6 +63,7 @@ async function twoTenants() {
       .replace(":offset", "0")
       .replace(":webhook_id", agent.id)
       .replace(":delivery_id", agent.id)
+      .replace(":key_id", keyIdOf(mine.admin).slice(0, 12))
       .replace(":step", "1")
       .replace(/\/files\/content$/, "$&?path=x&version=1")
       .replace(/\/files\/diff$/, "$&?path=x");

@@ -18,7 +18,7 @@ export function createAdoption({ store }: { readonly store: Store }): Adoption {
   return {
     async adopt(files, { tenant, folderFor }) {
       const sessionId = sessionOf(files);
-      // The history reads folders; this one is nobody else's, and gone at once.
+      // The history library reads folders, so the files are written to a temporary one first.
       const folder = await mkdtemp(join(tmpdir(), "skein-adopt-"));
       try {
         writeClaudeFiles(files, folder);
@@ -34,7 +34,7 @@ export function createAdoption({ store }: { readonly store: Store }): Adoption {
   };
 }
 
-/** The session that all of these files are of. */
+/** The one session that all of these files belong to. */
 function sessionOf(files: readonly ClaudeFile[]): string {
   const names = files.map(({ path }) => path.split("/"));
   const ids = new Set(names.map(([kind, first, second]) => (kind === "projects" ? second : first)?.slice(0, 36)));

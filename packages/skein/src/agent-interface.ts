@@ -17,7 +17,7 @@ export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig
   readonly store?: string | Store;
   readonly apiKey?: string;
   readonly baseUrl?: string;
-  /** A model on whose connection nothing arrives for longer is given up and asked again. */
+  /** A model call is retried if its connection is silent for longer than this. */
   readonly silenceMs?: number;
   readonly leaseMs?: number;
 }
@@ -30,17 +30,17 @@ export interface RunOptions {
   readonly maxCostMicros?: number;
   /** Another model than the session's, for this run. */
   readonly model?: string;
-  /** While a run is under way: wait for its end (the default), be read before its next step, or take its place. */
+  /** What to do while another run is in progress: `queue` waits for its end (the default), `steer` is read before its next step, `interrupt` cancels it. */
   readonly mode?: "queue" | "steer" | "interrupt";
 }
 
-/** Of a run that is there already, whose prompt has said the rest. */
+/** The options for watching an existing run. */
 export type WatchOptions = Pick<RunOptions, "signal" | "onEvent">;
 
-/** An agent that can be run: in this process, on whichever store it was given. */
+/** An agent that runs in this process, on the store it was given. */
 export interface Agent {
   readonly name: string;
-  /** Runs one prompt to its end, or until it waits for somebody. */
+  /** Runs one prompt until the run is over or waits for an answer. */
   run(prompt: Content, options?: RunOptions): Promise<AgentResult>;
   /** The same as a stream: facts as they are stored, and the text of a step while it is made. */
   stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | Draft>;
@@ -49,16 +49,16 @@ export interface Agent {
   /**
    * Answers calls that a run waits for, its subagents' included, and goes on with it.
    *
-   * Each answer is told what became of it; only if all are refused this is an error (`not_awaiting`).
+   * The result has the disposition of each answer. If all of them are refused, this is an error (`not_awaiting`).
    */
   answer(
     sessionId: string,
     answers: readonly Answer[],
     options?: WatchOptions,
   ): Promise<AgentResult & { readonly answers: readonly Answered[] }>;
-  /** Goes on with a session of an earlier process: waits for what is under way to end. */
+  /** Continues a session of an earlier process: waits until its run is over. */
   resume(sessionId: string, options?: WatchOptions): Promise<AgentResult>;
-  /** The run that is under way as a stream, until it is over or waits; nothing of what was there before. */
+  /** Streams the run in progress until it is over or waits. Earlier events are left out. */
   follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | Draft>;
   readonly sessions: () => Promise<Sessions>;
   close(): Promise<void>;

@@ -27,7 +27,7 @@ import {
 } from "@skein/protocol";
 import { type Watched, followRun } from "./follow-run.ts";
 
-/** What a run came to. */
+/** The result of a run. */
 export interface AgentResult {
   readonly sessionId: string;
   readonly runId: string;
@@ -46,7 +46,7 @@ export interface AgentResult {
   /** Of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
-  /** Some of `usage` was measured from answers that broke off; they may have cost so much more. */
+  /** Whether part of `usage` was estimated, because an answer broke off. `reservedMicros` is what it may have cost in addition. */
   readonly estimated: boolean;
   readonly reservedMicros: number;
   /** The built-in simulation answered, not a model. */
@@ -74,7 +74,7 @@ export interface AgentLog {
   readonly durationMs: number | null;
 }
 
-/** Waits until a run is over, or until it waits for somebody, and says what came of it. A signal that aborts cancels it. */
+/** Waits until a run is over or waits for an answer, and returns its result. If the signal aborts, the run is cancelled. */
 export async function runOutcome(watched: Watched): Promise<AgentResult> {
   const events: Event[] = [];
   const following = followRun(watched);
@@ -86,7 +86,7 @@ export async function runOutcome(watched: Watched): Promise<AgentResult> {
   }
 }
 
-/** Everything is in the events of the run; only the session's totals are asked for. */
+/** The result of a run, from its events. Only the session's totals are read from the store. */
 async function resultOf(
   watched: Watched,
   events: readonly Event[],
@@ -135,8 +135,8 @@ async function resultOf(
 }
 
 /**
- * The fold of a run. Where the log before its prompt was not read, facts of other runs would make no sense; prompts that
- * were accepted earlier and are read by this run are looked up.
+ * The state after a run. If the log before its prompt was not read, facts of other runs are left out, and prompts that were
+ * accepted earlier and are read by this run are looked up.
  */
 async function stateOf(
   { host, sessionId, after }: Watched,
@@ -160,7 +160,7 @@ async function stateOf(
   return fold(emptyState(sessionId), log);
 }
 
-/** Facts from outside name a run and may come in any other one. */
+/** Whether a fact comes from outside the run: it may appear during any run. */
 function isOutside({ event_type }: Event): boolean {
   return event_type === "prompt.accepted" || event_type === "cancel.requested";
 }

@@ -1,4 +1,4 @@
-import { type Answered, type SessionState, openAwaits } from "@skein/core";
+import { type Answered, type SessionState, onlyModel, openAwaits } from "@skein/core";
 import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
@@ -34,7 +34,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
   let opening: Promise<Opened> | undefined;
   const openOnce = (): Promise<Opened> =>
     (opening ??= open(options, all).catch((error: unknown) => {
-      // A database that is away now may be there for the next run.
+      // The database may be available again for the next run.
       opening = undefined;
       throw error;
     }));
@@ -74,7 +74,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     };
   }
 
-  /** What is under way in a session, to its last prompt. Looked at before it goes on, so that nothing of it is missed. */
+  /** Watches a session up to the run of its last prompt. It subscribes before the session continues, so that no event is missed. */
   async function watchCurrentRun(sessionId: string): Promise<Watched> {
     const { host } = await openOnce();
     const { queue, sequence } = await servedState(host, sessionId);
@@ -93,7 +93,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
       yield* streamRun(await begin(prompt, run));
     },
     async *text(prompt, { format, ...run } = {}) {
-      // Before anything is said: a form that is none must not cost a run.
+      // Checked before the prompt is sent, so that an unknown format does not cost a run.
       if (format !== undefined && !Formatter.safeParse(format).success)
         throw new KnownError("invalid", `"${format as string}" is no format. Expected json, xml or raw.`);
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
@@ -128,7 +128,7 @@ export function createAgent(options: AgentOptions = {}): Agent {
     async close() {
       const open = opening;
       opening = undefined;
-      // What could not be opened was told to whoever asked for it.
+      // A caller has already got the error of a failed opening.
       await (await open?.catch(() => undefined))?.close();
     },
   };
@@ -137,13 +137,13 @@ export function createAgent(options: AgentOptions = {}): Agent {
   return agent;
 }
 
-/** The same agent with other options: for the command line, which brings its own store. Undefined for a stranger's. */
+/** The same agent with other options, for the command line, which has its own store. Undefined for an agent that `createAgent` did not make. */
 export function agentWith(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
   const options = optionsOfAgents.get(agent);
   return options && createAgent(change(options));
 }
 
-/** Refuses a session that would wait here for ever: its tools are elsewhere, or only a server has its runtime. */
+/** Rejects a session that would wait here for ever, because this process lacks its tools or its runtime. */
 async function servedState(host: Host, sessionId: string): Promise<SessionState> {
   const state = await host.sessions.state(sessionId);
   const { name = "", tool_schemas = [], runtime = "loop" } = state.agent ?? {};
@@ -157,7 +157,7 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
   return state;
 }
 
-/** The run that is under way, else the one before. */
+/** The run in progress, else the last one. */
 async function lastRun(host: Host, sessionId: string): Promise<string> {
   const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
   if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to go on with.`);
@@ -171,12 +171,13 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
   checkModelAddress(address);
-  // The store first: it is what may fail, and nothing else is open yet then.
+  // The store early: it is what may fail, and nothing that has to be closed is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
-  const store = typeof given === "string" ? await openStore(given) : given;
+  const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
+  const store = typeof given === "string" ? await openStore(given, { files }) : given;
   const opened = openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
-    // A key that the program gives itself is the one that it means.
+    // A key that the program passes is used instead of the environment's token.
     anthropicAuthToken: options.apiKey === undefined ? config.anthropicAuthToken : undefined,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
@@ -191,17 +192,16 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     throw error;
   });
   if (simulated) saySimulationOnce(() => void process.stderr.write(SIMULATED));
-  const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,
-    model,
+    models: onlyModel(model),
     agents,
     files,
     memoryNamed: memories.named,
     memories: memories.all,
     startsLater: true,
-    // What should never happen is seen by whoever runs the program, and does not end it.
+    // Unexpected errors become warnings of the process, and do not end it.
     report: (error) => process.emitWarning(error instanceof Error ? error : String(error)),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
   });

@@ -8,9 +8,10 @@ import { makeFolder } from "./make-folder.ts";
 import { moveMemories, openTarget } from "./move.ts";
 import { openFiles, openServerFiles } from "./open-files.ts";
 import { memoryFileOf } from "./open-memories.ts";
-import { openStore, placeOf } from "./open-store.ts";
+import { openStore } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
-/** What a backup says about itself. `store` is where its sessions are, inside the folder. */
+/** The manifest of a backup. `store` is the kind of the store inside its folder. */
 const Manifest = z.object({ format: z.literal(1), made_at: z.iso.datetime(), store: z.enum(["sqlite", "file"]) });
 
 const NAMES = { manifest: "backup.json", sqlite: "skein.db", file: "store", files: "files" } as const;
@@ -23,8 +24,8 @@ export interface BackedUp {
 export type Progress = (moved: Moved) => void;
 
 /**
- * Makes a backup of a store in a new folder: sessions, what is kept beside them, memories, and generated files that are kept
- * beside the sessions. The store may be at work meanwhile, and is not changed. The folder is there when it is complete.
+ * Makes a backup of a store in a new folder: sessions, records, memories, and generated files that are kept beside the
+ * sessions. The store may be in use and is not changed. The folder appears when the backup is complete.
  */
 export async function backup(storeUrl: string, folder: string, progress?: Progress): Promise<BackedUp> {
   const { scheme, place } = placeOf(storeUrl);
@@ -48,7 +49,7 @@ export async function backup(storeUrl: string, folder: string, progress?: Progre
   }
 }
 
-/** Brings a backup back into a store that is not there yet or has no sessions. Runs that were under way go on there. */
+/** Restores a backup into a store that does not exist or has no sessions. Unfinished runs continue there. */
 export async function restore(folder: string, storeUrl: string, progress?: Progress): Promise<BackedUp> {
   const source = resolve(folder);
   const { store: kind } = manifestIn(source);
@@ -67,7 +68,7 @@ function manifestIn(folder: string): z.infer<typeof Manifest> {
   throw new KnownError("not_found", `${folder} is no backup: expected a folder that "skein backup" made.`);
 }
 
-/** A restore into a store that is at work would mix two histories. */
+/** Rejects a store that has sessions: a restore would mix two histories. */
 async function refuseUsed(storeUrl: string): Promise<void> {
   const { scheme, place } = placeOf(storeUrl);
   const isFile = scheme === "sqlite" || scheme === "file";
@@ -94,7 +95,7 @@ async function withStore<Result>(url: string, use: (store: Store) => Promise<Res
   }
 }
 
-/** A copy by sqlite itself, which is whole although others write meanwhile. */
+/** Copies a database with sqlite's own VACUUM INTO, which is consistent while others write. */
 async function vacuumInto(file: string, to: string): Promise<void> {
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(file, { readOnly: true });
@@ -113,7 +114,7 @@ async function copySqlite(file: string, part: string): Promise<void> {
   if (existsSync(files)) cpSync(files, join(part, NAMES.files), { recursive: true });
 }
 
-/** Logs only grow, and a last line that is not whole is cut off when the copy is opened. */
+/** Copies the files of a store. Logs only grow, and an incomplete last line is cut off when the copy is opened. */
 async function copyFolder(folder: string, to: string): Promise<void> {
   const memory = memoryFileOf(`file:${folder}`) ?? "";
   const isLeftOut = (path: string): boolean =>
@@ -175,7 +176,7 @@ async function copyFiles(store: Store, from: FileStore, to: FileStore): Promise<
     if (event.event_type !== "file.stored") continue;
     const { file_id: fileId, filename, storage_path } = event.data;
     const bytes = await from.get(storage_path).catch(() => undefined);
-    // A file that is kept elsewhere, or gone, is no reason to have no backup.
+    // A file that is kept elsewhere, or is missing, does not fail the backup.
     if (bytes) await to.put({ sessionId: event.session_id, fileId, filename, bytes });
   }
 }

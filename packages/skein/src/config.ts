@@ -7,7 +7,7 @@ export interface Config {
   /** `memory:`, `sqlite:FILE`, `file:FOLDER` or `postgres://…`. */
   readonly storeUrl: string | undefined;
   readonly dataDir: string;
-  /** For what can be made again. */
+  /** The folder for caches. */
   readonly cacheDir: string;
   /** Where generated files are kept, if not beside the store: a folder or `s3://BUCKET/PREFIX`. */
   readonly filesUrl: string | undefined;
@@ -17,7 +17,7 @@ export interface Config {
   readonly anthropicApiKey: string | undefined;
   /** Sent as `Authorization: Bearer` instead of an API key, as gateways want it. */
   readonly anthropicAuthToken: string | undefined;
-  /** Of a subscription, for Claude Code alone (`claude setup-token`). */
+  /** The token of a subscription, for Claude Code only (`claude setup-token`). */
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
   /** `simulation`: answers are made up, even if there is a key. */
@@ -27,17 +27,17 @@ export interface Config {
   /** Where the server listens, as it was written. */
   readonly port: string | undefined;
   readonly host: string | undefined;
-  /** Where `/metrics` is answered without a key, on this machine alone, as it was written. */
+  /** The loopback port on which `/metrics` needs no key, as it was written. */
   readonly metricsPort: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
-  /** What this process does, who drives its sessions, and where Restate is, as it was written. */
+  /** The role of this process, its engine, and the addresses of Restate, as they were written. */
   readonly engine: EngineConfig;
-  /** `off`: this server begins no session of Claude Code and drives none. */
+  /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
-  /** Whether what a model can make run is in a sandbox: `required`, `preferred` or `off`; else as the situation asks for it. */
+  /** Whether programs that a model can steer run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server. */
   readonly sandbox: string | undefined;
-  /** What requests may hand to Claude Code, as it was written. */
+  /** The options of Claude Code that requests may use, as they were written. */
   readonly claude: ClaudeConfig;
   /** The folder of another built console, or `off`: this server shows none. */
   readonly console: string | undefined;
@@ -72,7 +72,7 @@ export interface EngineConfig {
   };
 }
 
-/** What is opened by the environment; `skein.config.ts` can open more. */
+/** The options that the environment opens. `skein.config.ts` can open more. */
 export interface ClaudeConfig {
   readonly keys: readonly string[];
   readonly roots: readonly string[];
@@ -80,7 +80,7 @@ export interface ClaudeConfig {
   readonly extraArgs: readonly string[];
   readonly bypassPermissions: string | undefined;
   readonly nestedAgents: string | undefined;
-  /** How many processes there may be, and what they may take. */
+  /** The limits of Claude Code's processes. */
   readonly processes: {
     readonly running: string | undefined;
     readonly idle: string | undefined;
@@ -177,14 +177,14 @@ export function simulationChoice({ model, isProduction }: Pick<Config, "model" |
 
 let isSimulationSaid = false;
 
-/** Tells whoever runs a program that answers are made up: the first time in a process, and never again. */
+/** Calls `say` once in a process, to announce that answers are simulated. */
 export function saySimulationOnce(say: () => void): void {
   if (isSimulationSaid) return;
   isSimulationSaid = true;
   say();
 }
 
-/** An empty HOME would put everything into the working folder. */
+/** The home folder. An empty HOME would put everything into the working folder. */
 function home(): string {
   return homedir() || userInfo().homedir;
 }

@@ -12,7 +12,7 @@ export function chooseEngine(given?: EngineFactory): EngineFactory {
 /** The engine that the settings name, ready to be started. */
 export interface OpenedEngine {
   readonly factory: EngineFactory;
-  /** Resolves if what the engine needs answers; rejects with what does not. Undefined if it needs nothing. */
+  /** Rejects if a service that the engine needs does not answer. Undefined if it needs none. */
   readonly check: (() => Promise<void>) | undefined;
   /** Closes what was opened, after the engine was stopped. */
   close(): Promise<void>;

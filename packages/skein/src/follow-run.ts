@@ -2,26 +2,26 @@ import { type RunWatch, type SeenRun, type WatchedRun, watchRun } from "@skein/c
 import { type DraftPiece, type Event, isKnownError, KnownError } from "@skein/protocol";
 import type { Host } from "./host.ts";
 
-/** A run of an agent that somebody watches. */
+/** A run of an agent that is watched. */
 export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait" | "cancelOn"> {
   readonly host: Host;
-  /** A run before it that waits for somebody is then what was waited for: nothing moves until somebody answers. */
+  /** Whether the watching also ends when an earlier run waits for an answer, because the watched run cannot begin before. */
   readonly stopsBehind?: boolean;
-  /** Events up to here are looked at and not shown. */
+  /** Events up to this sequence are read but not returned. */
   readonly shownAfter?: number;
-  /** Told about each event that is shown. */
+  /** Called with each returned event. */
   readonly onEvent?: ((event: Event) => void) | undefined;
   /** Cancels the run when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The events of a session until nothing more comes of a run for now: it is over, or it waits for somebody. */
+/** The events of a session until a run is over or waits for an answer. */
 export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.events(watched.host.stopped));
 }
 
-/** The same, and in between what the steps say while they are made. */
+/** The same, and in between the drafts of the steps. */
 export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));
@@ -44,10 +44,10 @@ async function* untilSettled<Item>(
   return seen;
 }
 
-/** How long whoever waits for a cancelled run also waits for its subagents. */
+/** How long a caller that waits for a cancelled run also waits for its subagents. */
 const STOPPED_WITHIN_MS = 3000;
 
-/** Whoever hears that a run was cancelled may close the process next: then nobody would tell its subagents' subagents. */
+/** Waits until the subagents have stopped: the caller may end the process next, and then their own subagents would not be cancelled. */
 async function subagentsStopped(host: Host, sessionId: string, deadline: number): Promise<void> {
   const { items } = await host.sessions.list({ subagentOfSessionId: sessionId, limit: 100 });
   for (const { id } of items) {
@@ -57,7 +57,7 @@ async function subagentsStopped(host: Host, sessionId: string, deadline: number)
   }
 }
 
-/** Why a log ended before the run that was watched in it. */
+/** The error for a log that ended before the watched run. */
 async function brokenOff(host: Host, sessionId: string): Promise<KnownError> {
   const problem: unknown = await host.sessions.get(sessionId).catch((error: unknown) => error);
   if (isKnownError(problem, "not_found"))

@@ -7,7 +7,7 @@ import {
   type FileStore,
   type Live,
   type AgentMemory,
-  type Model,
+  type ModelCatalog,
   type Parking,
   type Runtime,
   type SessionAgent,
@@ -44,24 +44,24 @@ export interface RegisteredAgent {
 
 export interface HostOptions {
   readonly store: Store;
-  readonly model: Model;
+  readonly models: ModelCatalog;
   readonly agents: readonly RegisteredAgent[];
   /** Tools of this process that stored agents may name. */
   readonly tools?: ReadonlyMap<string, Tool>;
   readonly files?: FileStore | undefined;
-  /** The memory of an agent that brings none of its own: by the name that its data has for it. */
+  /** The memory with this name, for agents without a memory of their own. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
   /** All that can be named. */
   readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
   readonly concurrency?: number;
   readonly leaseMs?: number;
-  /** Who drives the sessions; the local engine unless told. */
+  /** The engine. Default: the local one. */
   readonly engine?: EngineFactory | undefined;
-  /** Drive nothing before `start` is called: whoever wants to see all of it looks first. */
+  /** Whether the engine starts only with `start`, so that callers can subscribe before. */
   readonly startsLater?: boolean;
   readonly report?: (error: unknown) => void;
-  /** Carries drafts and nudges to and from other machines on the same store. Whoever made it closes it. */
+  /** Carries drafts and nudges to and from other machines on the same store. The caller closes it. */
   readonly bus?: Bus | undefined;
   /** Runtimes besides the loop, made from the parts that all runtimes of this process share. */
   readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
@@ -83,6 +83,7 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly engine: Engine;
+  readonly models: ModelCatalog;
   /** How many sessions this process drives now. */
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
@@ -90,13 +91,13 @@ export interface Host {
   /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
-  /** Begins to drive what is due. Saying it twice changes nothing. */
+  /** Starts to drive due sessions. A second call changes nothing. */
   start(): void;
-  /** Whether this process has what the agent of this name is made of. */
+  /** Whether this process has the code of the agent with this name. */
   knows(agentName: string): boolean;
   /** Stops driving; the store stays open. */
   stop(): Promise<void>;
-  /** Aborted when it has stopped: nobody here drives what is still under way. */
+  /** Aborted when the host has stopped: unfinished runs are no longer driven here. */
   readonly stopped: AbortSignal;
 }
 
@@ -118,7 +119,7 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
   return tools;
 }
 
-/** Which tools of a stored agent this process does not have, for people who wonder why its session waits. */
+/** Which tools of a stored agent this process lacks, as a sentence for people who ask why its session waits. */
 function missingOf({ agent }: SessionState, own: ReadonlyMap<string, Tool>): string {
   const frontend = agent?.extras["frontend_tools"];
   const isThere = (name: string): boolean => (Array.isArray(frontend) && frontend.includes(name)) || own.has(name);
@@ -134,7 +135,7 @@ function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: (
   return { live, leave: () => stops.forEach((stop) => stop()) };
 }
 
-/** Whoever follows something is waiting: nothing else may keep the process, which would end in the middle of it. */
+/** Keeps the process alive while a caller reads these items. */
 async function* whileAwake<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
   const awake = setInterval(() => {}, LONGEST_SLEEP);
   try {
@@ -144,7 +145,7 @@ async function* whileAwake<Item>(items: AsyncIterable<Item>): AsyncGenerator<Ite
   }
 }
 
-/** The same runtime, which counts the sessions that it drives. */
+/** Wraps a runtime, and counts the sessions that it drives. */
 function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven: () => number } {
   let driven = 0;
   const drive: Runtime["drive"] = async (claimed, signal) => {
@@ -157,7 +158,7 @@ function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
 
 export function createHost(options: HostOptions): Host {
-  const { store, model, files, tenant = "default", report = () => {} } = options;
+  const { store, models, files, tenant = "default", report = () => {} } = options;
   const now = Date.now;
   const ids = createIds();
   const { live, leave } = options.bus ? onBus(options.bus, store) : { live: createMemoryLive(), leave: () => {} };
@@ -167,7 +168,7 @@ export function createHost(options: HostOptions): Host {
   const loop = createLoop({
     store,
     states,
-    model,
+    models,
     live,
     files,
     subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
@@ -223,6 +224,7 @@ export function createHost(options: HostOptions): Host {
     sessions: { ...sessions, follow: (...which) => whileAwake(sessions.follow(...which)) },
     live,
     engine,
+    models,
     driven,
     parking,
     forget,

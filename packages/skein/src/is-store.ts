@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
-/** Whether there is a store at an address, as far as that can be seen without opening it: opening would make one. */
+/** Whether a store exists at an address, as far as that is visible without opening it. Opening would create one. */
 export async function isStore(url: string): Promise<boolean> {
   const { scheme, place } = placeOf(url);
   if (place === "" || (scheme !== "sqlite" && scheme !== "file")) return true;
@@ -17,7 +17,7 @@ async function hasTables(file: string): Promise<boolean> {
     database.open();
     return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'").get() !== undefined;
   } catch {
-    // What is no database is told so by who opens it.
+    // Opening it reports that it is not a database.
     return true;
   } finally {
     if (database.isOpen) database.close();

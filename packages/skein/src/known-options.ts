@@ -1,6 +1,6 @@
 import { KnownError } from "@skein/protocol";
 
-/** Refuses options that nobody reads: a name that was spelled in another way would be ignored in silence. */
+/** Rejects unknown options: a misspelled name would otherwise be ignored silently. */
 export function refuseUnknown(given: object, known: readonly string[], whose: string): void {
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown === undefined) return;

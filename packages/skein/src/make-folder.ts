@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import { KnownError } from "@skein/protocol";
 
 /**
- * Makes a folder and those above it that are missing, for their owner alone. Throws a sentence if that cannot be.
+ * Makes a folder and its missing parents, readable by their owner only. Throws an error with a sentence if it cannot.
  *
- * Level by level: with `recursive` Node tries for ever where the kernel says that a folder is missing which is there, as
- * below `/proc`.
+ * It works level by level, because Node's `recursive` never ends below `/proc`, where the kernel reports existing folders
+ * as missing.
  */
 export function makeFolder(path: string): void {
   const missing: string[] = [];
@@ -24,7 +24,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Somebody else may make it at the same time. */
+/** Makes one folder. Another process may make it at the same time. */
 function mkdirOnce(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { type MoveTarget, type Moved, type MovingClock, type Store, moveStore } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
-import { openStore, placeOf } from "./open-store.ts";
+import { openStore } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 
 export interface MovedAll extends Moved {
   memories: number;
@@ -15,7 +16,7 @@ const BATCH = 200;
 /** How many sessions are written at once where a store can be opened several times, and gains by it. */
 const AT_ONCE = { postgres: 4, postgresql: 4 } as Readonly<Record<string, number>>;
 
-/** Everything that lives at one address to another one: sessions, what is kept beside them, and memories. */
+/** Moves everything from one address to another: sessions, records and memories. */
 export async function move(fromUrl: string, toUrl: string, progress?: (moved: Moved) => void): Promise<MovedAll> {
   const from = await openStore(fromUrl);
   const targets: MoveTarget[] = [];
@@ -42,8 +43,8 @@ export async function openTarget(from: Store, url: string): Promise<MoveTarget> 
 }
 
 /**
- * One store has many addresses. What is written to the one and read from the other tells whether they are the same: a move
- * into itself would put to sleep what nobody else goes on with.
+ * Rejects two addresses of the same store, found by writing a record to one and reading it from the other. A move of a
+ * store into itself would put its runs to sleep for ever.
  */
 async function refuseSame(from: Store, to: Store): Promise<void> {
   const mark = { tenant: "$move", kind: "mark", id: randomUUID() };
@@ -53,7 +54,7 @@ async function refuseSame(from: Store, to: Store): Promise<void> {
   if (isSame) throw new KnownError("invalid", "FROM and TO are the same store.");
 }
 
-/** Saying a memory again changes nothing, so all of them are said. */
+/** Copies all memories. Storing one again changes nothing. */
 export async function moveMemories(fromUrl: string, toUrl: string): Promise<number> {
   const file = memoryFileOf(fromUrl);
   if (file !== undefined && !existsSync(file)) return 0;

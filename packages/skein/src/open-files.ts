@@ -3,10 +3,10 @@ import { dirname, join, resolve } from "node:path";
 import type { FileStore } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import { type S3Config, readConfig } from "./config.ts";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 import { loadPart } from "./optional-parts.ts";
 
-/** The place of generated files, open. */
+/** An open store of generated files. */
 export interface OpenFiles {
   readonly files: FileStore;
   close(): Promise<void>;
@@ -33,7 +33,7 @@ export async function openFiles(address: string, s3: S3Config = readConfig().s3)
   });
 }
 
-/** Refuses an address that names no place, before anything is opened. */
+/** Rejects an invalid address before anything is opened. */
 export function checkFiles(address: string, s3: S3Config): void {
   const scheme = /^([a-z][a-z0-9+.-]+):/.exec(address)?.[1];
   if (scheme === "s3") {
@@ -87,12 +87,12 @@ function folderBeside(storeUrl: string, dataDir: string): string | undefined {
   return scheme === "memory" ? join(dataDir, "files") : undefined;
 }
 
-/** Files that an earlier version kept in the data folder are read there, if they are not in the place of now. */
+/** Reads files that an earlier version kept in the data folder from there, if they are not in the current place. */
 async function withEarlier(files: FileStore, before: string, now: string): Promise<FileStore> {
   if (!existsSync(before) || resolve(before) === resolve(folderIn(now))) return files;
   const earlier = await folderOf(before);
   return {
-    put: (file) => files.put(file),
+    ...files,
     async get(storagePath) {
       try {
         return await files.get(storagePath);

@@ -2,17 +2,17 @@ import { join } from "node:path";
 import type { FullTextMemory } from "@skein/adapters/memories/full-text";
 import type { AgentMemory } from "@skein/core";
 import type { RegisteredAgent } from "./host.ts";
-import { placeOf } from "./open-store.ts";
+import { placeOf } from "./store-address.ts";
 import { loadPart } from "./optional-parts.ts";
 
-/** The memories that agents of this process name in their data. */
+/** The memories that agents of this process name. */
 export interface OpenMemories {
   readonly named: (type: string) => AgentMemory | undefined;
   readonly all: readonly AgentMemory[];
   close(): Promise<void>;
 }
 
-/** Opens what is named. Full-text memories live where the sessions live, and last as long. */
+/** Opens the named memories. Full-text memories are stored where the sessions are. */
 export async function openMemories(agents: readonly RegisteredAgent[], storeUrl: string): Promise<OpenMemories> {
   return openMemoriesNamed(
     new Set(agents.flatMap(({ agent, memory }) => (memory ? [] : [agent.config.memory_store_type]))),

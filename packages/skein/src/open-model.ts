@@ -3,12 +3,12 @@ import type { Model } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { Config } from "./config.ts";
 
-/** A model, and how to say which one it is. */
+/** An open model, and its description. */
 export interface OpenModel {
   readonly model: Model;
   readonly description: string;
   readonly simulated: boolean;
-  /** Where it is, for those who call it themselves. */
+  /** Its address and key, for programs that call it themselves. */
   readonly api: {
     readonly apiKey: string;
     readonly authToken?: string | undefined;
@@ -17,16 +17,16 @@ export interface OpenModel {
   close(): Promise<void>;
 }
 
-/** Claude if there is a key or another address, else the simulator in this process, which says that it is one. */
+/** Opens Claude if there is a key or another address, else the simulator in this process. */
 export async function openModel(
   config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & {
     readonly anthropicAuthToken?: string | undefined;
     readonly silenceMs?: number | undefined;
-    /** Between the pieces of a simulated answer, so that people see it being written. */
+    /** The delay between the pieces of a simulated answer, so that it looks typed. */
     readonly demoDelayMs?: number;
-    /** Whether a simulation was asked for by name. */
+    /** Whether the simulation was requested explicitly. */
     readonly simulates?: boolean | undefined;
-    /** Why only a real model will do, unless a simulation was asked for by name: the end of a sentence. */
+    /** Why a real model is needed unless the simulation was requested explicitly, as the end of a sentence. */
     readonly needsRealBecause?: string | undefined;
   },
 ): Promise<OpenModel> {
@@ -51,7 +51,7 @@ export async function openModel(
       `No ANTHROPIC_API_KEY is set, and ${config.needsRealBecause}. Set ANTHROPIC_API_KEY, or SKEIN_MODEL=simulation for answers that are made up.`,
     );
   const { createSimulator } = await import("@skein/simulator");
-  // A program that forgets to close its agent ends all the same, as it does with a real model.
+  // The simulator does not keep the process alive: a program that forgets to close its agent ends, as with a real model.
   const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0, keepsProcess: false });
   return {
     model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, simulated: true, ...silence }),
@@ -62,7 +62,7 @@ export async function openModel(
   };
 }
 
-/** Refuses what is no address, before anything is opened. */
+/** Rejects an invalid address before anything is opened. */
 export function checkModelAddress(baseUrl: string | undefined): void {
   if (baseUrl === undefined || /^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) return;
   throw new KnownError("invalid", "The model's address (baseUrl, ANTHROPIC_BASE_URL) is no http or https address.");

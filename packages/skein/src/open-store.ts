@@ -1,11 +1,32 @@
 import { dirname, resolve } from "node:path";
-import { type Store, createMemoryStore } from "@skein/core";
+import { type FileStore, type Store, createMemoryStore, keepLargeTexts } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
+import { readConfig } from "./config.ts";
 import { makeFolder } from "./make-folder.ts";
+import { openFiles } from "./open-files.ts";
 import { loadPart } from "./optional-parts.ts";
+import { placeOf } from "./store-address.ts";
 
-/** Opens a store by its address. A store's code is loaded when it is asked for. `now` says when something is written. */
-export async function openStore(url: string, { now = Date.now }: { now?: () => number } = {}): Promise<Store> {
+export interface OpenStoreOptions {
+  /** Says when something is written. */
+  readonly now?: () => number;
+  /** Where large texts of bodies are kept. Without it they stay in the store; those that were moved are read where `SKEIN_FILES` says. */
+  readonly files?: FileStore | undefined;
+  readonly report?: (error: unknown) => void;
+}
+
+/** Opens a store by its address. A store's code is loaded when it is asked for. */
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+  const { now = Date.now, files, report } = options;
+  return keepLargeTexts({ store: await openPlainStore(url, now), files, readFrom: configuredFiles, report });
+}
+
+async function configuredFiles(): Promise<FileStore | undefined> {
+  const { filesUrl, s3 } = readConfig();
+  return filesUrl === undefined ? undefined : openFiles(filesUrl, s3);
+}
+
+async function openPlainStore(url: string, now: () => number): Promise<Store> {
   const { scheme, place } = placeOf(url);
   switch (scheme) {
     case "memory":
@@ -49,18 +70,11 @@ async function named(path: string, open: (path: string) => Store | Promise<Store
   }
 }
 
-/** What PostgreSQL says to an address with a wrong name, password or database, or to somebody who may not make tables. */
+/** A known error for PostgreSQL's rejection of a user, password or database, or of the right to create tables. */
 function refusal(error: unknown): KnownError | undefined {
   const { code = "", message } = error as { code?: string; message: string };
   if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;
   return new KnownError("store_unavailable", `PostgreSQL does not let us in: ${message}.`, { cause: error });
-}
-
-/** What an address says: which kind of store, and where. `file:///a/b` and `file:a/b` mean the same place. */
-export function placeOf(url: string): { readonly scheme: string; readonly place: string } {
-  const [scheme = "", ...rest] = url.split(":");
-  const place = rest.join(":");
-  return { scheme, place: place.startsWith("//") ? place.slice(2) : place };
 }
 
 function pathIn(url: string, place: string): string {

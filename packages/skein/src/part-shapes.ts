@@ -2,14 +2,17 @@ import type { AgentMemory, FileStore, Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { AgentOptions } from "./agent-interface.ts";
 
-/** What each port must have. The compiler says if a method is missing here. */
+/** The methods of each port. The compiler reports a missing one. */
 const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type" | "forget">, true>> = {
   retrieve: true,
   update: true,
   beforeCompaction: true,
   afterCompaction: true,
 };
-const FILES: Readonly<Record<Exclude<keyof FileStore, "deleteSession">, true>> = { put: true, get: true };
+const FILES: Readonly<Record<Exclude<keyof FileStore, "deleteSession" | "sessions" | "check">, true>> = {
+  put: true,
+  get: true,
+};
 const STORE: Readonly<Record<Exclude<keyof Store, "check" | "records">, true>> = {
   append: true,
   read: true,
@@ -49,7 +52,7 @@ const RECORDS: Readonly<Record<keyof Store["records"], true>> = {
   delete: true,
 };
 
-/** Refuses a memory, a store or a file store of somebody's own that lacks a method: a run would only fail of it later. */
+/** Rejects a custom memory, store or file store that lacks a method, before a run fails because of it. */
 export function checkPartShapes({ memory, store, files, memory_store_type }: AgentOptions): void {
   if (memory !== undefined) {
     checkMethods("memory", memory, MEMORY);

@@ -6,7 +6,7 @@ import type { RegisteredAgent } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
 import { checkPartShapes } from "./part-shapes.ts";
 
-/** The parts of an agent that another one needs to call it, itself first. */
+/** The registrations of each agent: its own first, then those of its subagents. */
 const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
 const optionsOf = new WeakMap<Agent, AgentOptions>();
 
@@ -15,7 +15,7 @@ export function register(agent: Agent, registered: readonly RegisteredAgent[], o
   optionsOf.set(agent, options);
 }
 
-/** Options that are about the process which drives an agent, and what a server has in their place. */
+/** Options of the process that drives an agent, and what a server has in their place. */
 const PROCESS_OPTIONS = {
   store: "--store or SKEIN_STORE_URL",
   files: "--files or SKEIN_FILES",
@@ -26,7 +26,7 @@ const PROCESS_OPTIONS = {
 } satisfies Partial<Record<keyof AgentOptions, string>>;
 const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
 
-/** Refuses an agent of a server that brings its own store, files or model: a server has one of each for all agents. */
+/** Rejects an agent of a server with its own store, files or model: a server has one of each for all agents. */
 export function refuseProcessOptions(agent: Agent): void {
   const options = optionsOf.get(agent) ?? {};
   for (const name of PROCESS_OPTION_NAMES)
@@ -38,7 +38,7 @@ export function refuseProcessOptions(agent: Agent): void {
   for (const subagent of options.subagents ?? []) refuseProcessOptions(subagent);
 }
 
-/** Refuses a subagent that asks for another store, files or model than its caller: it runs in its caller's process. */
+/** Rejects a subagent with another store, files or model than its caller, in whose process it runs. */
 function refuseOtherProcess(options: AgentOptions): void {
   for (const subagent of options.subagents ?? [])
     for (const name of PROCESS_OPTION_NAMES) {
@@ -51,12 +51,12 @@ function refuseOtherProcess(options: AgentOptions): void {
     }
 }
 
-/** What an agent and its subagents are made of, for a process that serves them. */
+/** The registrations of an agent and its subagents, for a process that serves them. */
 export function registrationsOf(agent: Agent): readonly RegisteredAgent[] {
   return parts.get(agent) ?? [];
 }
 
-/** What options make: the agent itself first, then its subagents and theirs. Mistakes are sentences. */
+/** Makes the registrations from options: the agent first, then its subagents and theirs. Throws `invalid` for wrong options. */
 export function registrations(options: AgentOptions): readonly [RegisteredAgent, ...RegisteredAgent[]] {
   const own = registration(options);
   const others = new Set((options.subagents ?? []).flatMap(registrationsOf));
@@ -66,7 +66,7 @@ export function registrations(options: AgentOptions): readonly [RegisteredAgent,
   return all;
 }
 
-/** What of an agent is no configuration. */
+/** The options that are not part of an agent's configuration. */
 const OWN_OPTIONS = [
   "tools",
   "subagents",
@@ -117,13 +117,13 @@ function registration(options: AgentOptions): RegisteredAgent {
     id: derivedId("agent", parsedConfig.data.name),
     version: 1,
     status: "active",
-    // A memory of the program's own has a name of its own.
+    // A custom memory has its own type name.
     config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
   return { agent, tools: byName, validate, memory };
 }
 
-/** What no model takes together with a budget for thinking: said before the first run has to fail of it. */
+/** Rejects settings that models do not accept together with thinking, before the first run fails because of them. */
 function checkSampling({ thinking_tokens, api_kwargs }: AgentConfig): void {
   if (thinking_tokens === 0) return;
   const { temperature = 1, top_p = 1, top_k } = api_kwargs;
@@ -137,7 +137,7 @@ function checkSampling({ thinking_tokens, api_kwargs }: AgentConfig): void {
     throw new KnownError("invalid", "api_kwargs.top_p must be 0.95 to 1 when thinking_tokens is set.");
 }
 
-/** What types would refuse, for whoever writes without them: a mistake here would show up far away. */
+/** Checks the types of parts for callers without TypeScript: a mistake here would appear far away. */
 function checkParts({ tools = [], subagents = [], validate }: AgentOptions): void {
   const refuse = (sentence: string): never => {
     throw new KnownError("invalid", sentence);
@@ -153,7 +153,7 @@ function checkParts({ tools = [], subagents = [], validate }: AgentOptions): voi
   if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
 }
 
-/** A session finds its agent by name, so two of one name would be taken for each other. */
+/** Rejects two agents of one name, because a session finds its agent by name. */
 function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
   const names = agents.map(({ agent }) => agent.config.name);
   const twice = names.find((name, at) => names.indexOf(name) < at);
@@ -164,7 +164,7 @@ function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
   );
 }
 
-/** An agent as a tool of another: its own session, and an await of the caller's. */
+/** An agent as a tool of another. A call creates a session of its own, which the caller awaits. */
 function asTool(agent: Agent): Tool {
   const description = parts.get(agent)?.[0]?.agent.config.description;
   return defineTool({

@@ -4,7 +4,7 @@ import type { StandardToolsOptions } from "@skein/adapters/tools";
 import type { FileStore, Tool } from "@skein/core";
 import { loadPart } from "./optional-parts.ts";
 
-// Loaded when they are asked for: an agent without them starts faster.
+// The code of these tools is loaded on first use: an agent without them starts faster.
 
 /** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite for one folder, and AskUserQuestion. */
 export async function standardTools(options: StandardToolsOptions): Promise<readonly Tool[]> {

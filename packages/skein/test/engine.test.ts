@@ -1,4 +1,4 @@
-import { type EngineFactory, createMemoryStore } from "@skein/core";
+import { type EngineFactory, createMemoryStore, onlyModel } from "@skein/core";
 import { AgentConfig } from "@skein/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { createHost } from "../src/host.ts";
@@ -38,7 +38,7 @@ test("a host drives its sessions with the engine that it was given", async () =>
   const problems: unknown[] = [];
   const host = createHost({
     store,
-    model,
+    models: onlyModel(model),
     agents: [{ agent, tools: new Map() }],
     engine: onlyWhenWoken,
     report: (error) => void problems.push(error),

@@ -129,10 +129,17 @@ export function createApi(client: Client) {
       (await client.getRunStep({ params: { session_id: id, run_id: runId, step } })).data,
 
     awaits: async (): Promise<Waiting[]> => everyPage((query) => client.listTenantAwaits({ query })),
-    answer: (waiting: { sessionId: string; toolUseId: string }, answer: { content: string; isError?: boolean }) =>
+    answer: (
+      waiting: { sessionId: string; toolUseId: string },
+      answer: { content: string; isError?: boolean; updatedInput?: Record<string, unknown> },
+    ) =>
       client.answerAwait({
         params: { session_id: waiting.sessionId, tool_use_id: waiting.toolUseId },
-        body: { content: answer.content, is_error: answer.isError ?? false },
+        body: {
+          content: answer.content,
+          is_error: answer.isError ?? false,
+          ...(answer.updatedInput && { updated_input: answer.updatedInput }),
+        },
       }),
 
     agents: async (): Promise<Agent[]> => everyPage((query) => client.listAgents({ query })),

@@ -1,10 +1,10 @@
-import type { Event, Usage } from "@skein/protocol";
+import type { Usage } from "@skein/protocol";
 import type { Sent } from "../api/api.ts";
 import { callWords } from "../session/call-words.ts";
 import { terminalPieces } from "../text/terminal-lines.ts";
 
 /** Where a part of a request came from. */
-export type Origin = "tools" | "system" | "memory" | "compaction" | "message" | "model" | "result";
+export type Origin = Sent["parts"][number]["origin"];
 
 /** One part of what the model was sent. */
 export interface SentBlock {
@@ -13,6 +13,8 @@ export interface SentBlock {
   readonly title: string;
   readonly aside: string;
   readonly text: string;
+  /** The event that brought it. */
+  readonly sequence: number | null;
   readonly tokens: number;
   cache: "read" | "written" | "new";
   micros: number;
@@ -27,87 +29,76 @@ interface Body {
   readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** Texts of the log that tell memory and summaries from what people said. */
-export interface Known {
-  readonly memories: readonly string[];
-  readonly summaries: readonly string[];
-}
-
-export function knownTexts(events: readonly Event[]): Known {
-  const memories: string[] = [];
-  const summaries: string[] = [];
-  for (const event of events) {
-    if (event.event_type === "memory.retrieved") memories.push(...event.data.injected);
-    if (event.event_type === "compaction.checked")
-      for (const { content } of event.data.messages ?? [])
-        summaries.push(typeof content === "string" ? content : JSON.stringify(content));
-  }
-  return { memories: memories.filter((text) => text.length > 20), summaries };
-}
-
-/** The parts of a request in the order in which they were sent: tools, system prompt, messages. */
-export function blocksOfRequest(sent: Sent, known: Known): SentBlock[] {
-  const body = sent.body as Body;
-  const blocks: SentBlock[] = [];
-  const add = (origin: Origin, title: string, text: string, aside = ""): void => {
-    const key = `${blocks.length}`;
-    blocks.push({ key, origin, title, aside, text, tokens: estimate(text), cache: "new", micros: 0, change: "same" });
-  };
-  if (body.tools && body.tools.length > 0)
-    add("tools", `${body.tools.length} tools`, JSON.stringify(body.tools, null, 2), names(body.tools));
-  for (const text of systemTexts(body.system))
-    add(
-      isMemory(text, known) ? "memory" : "system",
-      isMemory(text, known) ? "Notes from memory" : "System prompt",
-      text,
-    );
+/** The parts of a request in the order in which they were sent: tools, system prompt, messages. The server says what each is. */
+export function blocksOfRequest({ body, parts }: Sent): SentBlock[] {
   const calls = new Map<unknown, string>();
-  for (const [at, message] of (body.messages ?? []).entries()) {
-    const parts =
-      typeof message.content === "string"
-        ? [{ type: "text", text: message.content }]
-        : (message.content as Record<string, unknown>[]);
-    for (const part of parts) add(...described(part, { role: message.role, known, calls }), `message ${at + 1}`);
-  }
-  return blocks;
+  return parts.map(({ path, origin, sequence, tokens }) => {
+    const value = valueAt(body, path);
+    const { title, text, aside } = described(value, { origin, calls, path });
+    return { key: path, origin, title, aside, text, sequence, tokens, cache: "new", micros: 0, change: "same" };
+  });
+}
+
+/** What stands at a path such as `messages.2.0`: a text that is no block stands for one. */
+function valueAt(body: Body, path: string): unknown {
+  const [place, at, part] = path.split(".");
+  if (place === "tools") return body.tools ?? [];
+  if (place === "system") return blockAt(body.system, Number(at));
+  return blockAt(body.messages?.[Number(at)]?.content, Number(part));
+}
+
+function blockAt(content: unknown, at: number): unknown {
+  return typeof content === "string" ? { type: "text", text: content } : (content as unknown[] | undefined)?.[at];
 }
 
 interface Around {
-  readonly role: string;
-  readonly known: Known;
+  readonly origin: Origin;
   /** How each call was described, for its result. */
   readonly calls: Map<unknown, string>;
+  readonly path: string;
 }
 
-function described(part: Record<string, unknown>, { role, known, calls }: Around): [Origin, string, string] {
+interface Described {
+  readonly title: string;
+  readonly text: string;
+  readonly aside: string;
+}
+
+function described(value: unknown, { origin, calls, path }: Around): Described {
+  if (origin === "tools") {
+    const tools = value as readonly unknown[];
+    return { title: `${tools.length} tools`, text: JSON.stringify(tools, null, 2), aside: names(tools) };
+  }
+  const part = (value ?? {}) as Record<string, unknown>;
+  const aside = path.startsWith("messages.") ? `message ${Number(path.split(".")[1]) + 1}` : "";
+  const say = (title: string, text: string): Described => ({ title, text, aside });
   const text = typeof part["text"] === "string" ? part["text"] : "";
   switch (part["type"]) {
     case "text":
-      if (isMemory(text, known)) return ["memory", "Notes from memory", text];
-      if (known.summaries.some((summary) => summary.includes(text) && text.length > 40))
-        return ["compaction", "Summary of earlier messages", text];
-      return [role === "assistant" ? "model" : "message", firstLine(text), text];
+      return say(TITLES[origin] ?? firstLine(text), text);
     case "thinking":
-      return [
-        "model",
-        "Thought",
-        text === "" && typeof part["thinking"] === "string" ? part["thinking"] : JSON.stringify(part),
-      ];
+      return say("Thought", typeof part["thinking"] === "string" ? part["thinking"] : JSON.stringify(part));
     case "tool_use": {
       const { name, about } = callWords(label(part["name"]), part["input"]);
       calls.set(part["id"], `${name} ${about}`.trim());
-      return ["model", `Called ${name} ${about}`.trim(), JSON.stringify(part["input"], null, 2)];
+      return say(`Called ${name} ${about}`.trim(), JSON.stringify(part["input"], null, 2));
     }
     case "tool_result": {
       const result = plainText(contentText(part["content"]));
-      return ["result", `Result of ${calls.get(part["tool_use_id"]) ?? "a call"}`, result];
+      return say(`Result of ${calls.get(part["tool_use_id"]) ?? "a call"}`, result);
     }
     case "image":
-      return [role === "assistant" ? "model" : "message", "Picture", "(a picture)"];
+      return say("Picture", "(a picture)");
     default:
-      return [role === "assistant" ? "model" : "message", label(part["type"]), JSON.stringify(part, null, 2)];
+      return say(label(part["type"]), JSON.stringify(part, null, 2));
   }
 }
+
+const TITLES: Partial<Record<Origin, string>> = {
+  system: "System prompt",
+  memory: "Notes from memory",
+  compaction: "Summary of earlier messages",
+};
 
 function label(value: unknown): string {
   return typeof value === "string" ? value : "block";
@@ -130,18 +121,6 @@ function contentText(content: unknown): string {
     .join("\n");
 }
 
-function systemTexts(system: unknown): readonly string[] {
-  if (typeof system === "string") return system === "" ? [] : [system];
-  if (!Array.isArray(system)) return [];
-  return system
-    .map((one: Record<string, unknown>) => (typeof one["text"] === "string" ? one["text"] : ""))
-    .filter((text) => text !== "");
-}
-
-function isMemory(text: string, { memories }: Known): boolean {
-  return memories.some((memory) => text.includes(memory));
-}
-
 function names(tools: readonly unknown[]): string {
   return tools.map((tool) => label((tool as Record<string, unknown>)["name"])).join(", ");
 }
@@ -149,11 +128,6 @@ function names(tools: readonly unknown[]): string {
 function firstLine(text: string): string {
   const line = text.trim().split("\n")[0] ?? "";
   return line === "" ? "(empty)" : line.slice(0, 160);
-}
-
-/** A token is about four bytes of text. */
-function estimate(text: string): number {
-  return Math.max(1, Math.ceil(text.length / 4));
 }
 
 /**

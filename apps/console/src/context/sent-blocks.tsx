@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Link } from "wouter";
 import type { Step } from "../session/view.ts";
 import { CodeBox } from "../text/code-box.tsx";
 import { Difference } from "../text/difference.tsx";
@@ -16,10 +17,12 @@ const WORDS = { same: "", new: "new", changed: "changed", gone: "gone" } as cons
 export function SentBlocks({
   blocks,
   step,
+  sessionId,
   hasBefore,
 }: {
   blocks: readonly SentBlock[];
   step: Step;
+  sessionId: string;
   hasBefore: boolean;
 }) {
   const present = blocks.filter(({ change }) => change !== "gone");
@@ -77,13 +80,13 @@ export function SentBlocks({
         <span />
       </div>
       {blocks.map((block) => (
-        <BlockRow key={block.key} block={block} isCounted={step.usage !== null} />
+        <BlockRow key={block.key} block={block} isCounted={step.usage !== null} sessionId={sessionId} />
       ))}
     </div>
   );
 }
 
-function BlockRow({ block, isCounted }: { block: SentBlock; isCounted: boolean }) {
+function BlockRow({ block, isCounted, sessionId }: { block: SentBlock; isCounted: boolean; sessionId: string }) {
   const [isOpen, setOpen] = useState(block.change === "changed");
   const { change } = block;
   return (
@@ -104,6 +107,12 @@ function BlockRow({ block, isCounted }: { block: SentBlock; isCounted: boolean }
       </button>
       {isOpen && (
         <div className="body">
+          {block.sequence !== null && (
+            <p className="lbl from">
+              From <Link href={`/sessions/${sessionId}?event=${block.sequence}`}>event {block.sequence}</Link> of the
+              log
+            </p>
+          )}
           {block.before === undefined ? (
             <CodeBox code={block.text.slice(0, 60_000)} language={/^[[{]/.test(block.text) ? "json" : undefined} />
           ) : (

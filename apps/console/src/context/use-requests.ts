@@ -2,12 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Sent } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import type { SessionView, Step } from "../session/view.ts";
-import { type SentBlock, blocksOfRequest, compared, knownTexts, pricedBlocks } from "./blocks.ts";
+import type { Step } from "../session/view.ts";
+import { type SentBlock, blocksOfRequest, compared, pricedBlocks } from "./blocks.ts";
 
 interface RequestsOptions {
   readonly id: string;
-  readonly view: SessionView;
   readonly step: Step | undefined;
   readonly before: Step | undefined;
   /** Which attempt at the step; the last one without it. */
@@ -24,7 +23,7 @@ interface Requests {
 }
 
 /** The requests of a step, and one of them part by part, compared with the last one of the step before. */
-export function useRequests({ id, view, step, before, attempt }: RequestsOptions): Requests {
+export function useRequests({ id, step, before, attempt }: RequestsOptions): Requests {
   const now = useRequestsOf(id, step);
   const old = useRequestsOf(id, before);
   const attempts = now.data ?? [];
@@ -32,13 +31,10 @@ export function useRequests({ id, view, step, before, attempt }: RequestsOptions
   const sentBefore = old.data?.at(-1);
   const blocks = useMemo(() => {
     if (!sent || !step) return [];
-    const known = knownTexts(view.events);
     const rates = ratesOf(step);
-    const present = pricedBlocks(blocksOfRequest(sent, known), step.usage, rates);
-    const past =
-      sentBefore && before ? pricedBlocks(blocksOfRequest(sentBefore, known), before.usage, rates) : undefined;
+    const present = pricedBlocks(blocksOfRequest(sent), step.usage, rates);
+    const past = sentBefore && before ? pricedBlocks(blocksOfRequest(sentBefore), before.usage, rates) : undefined;
     return compared(present, past);
-    // oxlint-disable-next-line exhaustive-deps -- the view is changed in place.
   }, [sent, sentBefore, step, before]);
   return { attempts, sent, blocks, isLoading: now.isLoading, error: now.error };
 }

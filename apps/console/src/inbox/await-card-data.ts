@@ -12,4 +12,11 @@ export interface AwaitCardData {
 }
 
 /** Sends the answer to a wait. */
-export type Answer = (answer: { content: string; isError?: boolean }) => void;
+export type Answer = (answer: GivenAnswer) => void;
+
+interface GivenAnswer {
+  readonly content: string;
+  readonly isError?: boolean;
+  /** With this input instead of the model's. */
+  readonly updatedInput?: Record<string, unknown>;
+}

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
@@ -11,6 +11,7 @@ import { StateIcon } from "../ui/status.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useNow } from "../ui/use-now.ts";
 import type { Answer, AwaitCardData } from "./await-card-data.ts";
+import { ChangeInput } from "./change-input.tsx";
 import { QuestionForm } from "./question-form.tsx";
 import { ResultForm } from "./result-form.tsx";
 
@@ -112,8 +113,17 @@ function headline(wait: AwaitCardData): string {
   if (wait.kind === "question") return about === "" ? "A question" : about;
   if (wait.kind === "frontend_tool") return `${name} is yours to run`;
   if (wait.name === "Bash") return "Run a command?";
-  if (/^(Edit|Write|MultiEdit)$/.test(wait.name)) return `Change ${about}?`;
+  if (isEdit(wait)) return `Change ${about}?`;
   return `Let ${name} run?`;
+}
+
+/** A change of a file can be taken back. */
+function isEdit({ name }: AwaitCardData): boolean {
+  return /^(Edit|Write|MultiEdit)$/.test(name);
+}
+
+function hasValues(input: unknown): boolean {
+  return typeof input === "object" && input !== null && !Array.isArray(input) && Object.keys(input).length > 0;
 }
 
 interface ApprovalBodyProps {
@@ -125,12 +135,21 @@ interface ApprovalBodyProps {
 
 function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProps) {
   const [isDenying, setDenying] = useState(false);
+  const [isChanging, setChanging] = useState(false);
   const [reason, setReason] = useState("");
+  const button = useRef<HTMLButtonElement>(null);
   const approve = (): void => onAnswer({ content: "yes" });
   const deny = (): void =>
     onAnswer({ content: reason.trim() === "" ? "Denied by the user." : reason.trim(), isError: true });
-  useKeys({ a: approve, d: () => setDenying(true) }, isCurrent && !isSending);
+  // What cannot be taken back is not done by one key: it leads to the button, and Enter presses it.
+  const byKey = (): void => (isEdit(wait) ? approve() : button.current?.focus());
+  const change = (): void => setChanging(true);
+  useKeys({ a: byKey, d: () => setDenying(true), e: change }, isCurrent && !isSending && !isChanging);
   const { icon, name } = callWords(wait.name, wait.input);
+  if (isChanging)
+    return (
+      <ChangeInput input={wait.input} isSending={isSending} onAnswer={onAnswer} onBack={() => setChanging(false)} />
+    );
   return (
     <>
       <div className="ask-b">
@@ -164,7 +183,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
           </>
         ) : (
           <>
-            <button type="button" className="btn solid" disabled={isSending} onClick={approve}>
+            <button ref={button} type="button" className="btn solid" disabled={isSending} onClick={approve}>
               {isSending ? "Sending…" : "Approve"}
               {isCurrent && <kbd>A</kbd>}
             </button>
@@ -172,6 +191,11 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
               Deny
               {isCurrent && <kbd>D</kbd>}
             </button>
+            {hasValues(wait.input) && (
+              <button type="button" className="btn quiet" disabled={isSending} onClick={change}>
+                Change the input…
+              </button>
+            )}
           </>
         )}
       </div>

@@ -30,7 +30,7 @@ export function ContextPage({ id }: { id: string }) {
   const step = steps[at];
   const before = at > 0 ? steps[at - 1] : undefined;
   const attempt = params.get("attempt");
-  const requests = useRequests({ id, view, step, before, attempt: attempt === null ? null : Number(attempt) });
+  const requests = useRequests({ id, step, before, attempt: attempt === null ? null : Number(attempt) });
   const { sent } = requests;
   const go = (index: number): void => {
     const next = steps[Math.max(0, Math.min(steps.length - 1, index))];
@@ -82,7 +82,7 @@ export function ContextPage({ id }: { id: string }) {
       ) : (
         <div className="ctx">
           <StepList steps={steps} at={at} onStep={go} />
-          <SentBlocks blocks={requests.blocks} step={step} hasBefore={before !== undefined} />
+          <SentBlocks blocks={requests.blocks} step={step} sessionId={id} hasBefore={before !== undefined} />
           <ContextSide blocks={requests.blocks} step={step} sent={sent} sessionId={id} />
         </div>
       )}

@@ -111,17 +111,23 @@ function WaitView({ call }: { call: Call }) {
       </p>
     );
   const waited = duration((wait.closedAt ?? Date.now()) - wait.openedAt);
+  const changed = wait.kind === "approval" && isChangedInput(wait.answer?.content);
   const words = {
-    answered: wait.kind === "approval" ? (wait.answer?.isError ? "Denied" : "Answered") : "Answered",
+    answered: changed ? "Approved with another input" : wait.answer?.isError ? "Denied" : "Answered",
     timed_out: "Nobody answered in time",
     cancelled: "Withdrawn",
   }[wait.resolution ?? "answered"];
   return (
     <p className="note">
       {words} after {waited}
-      {wait.answer && <> · {visible(textOf(wait.answer.content)).slice(0, 300)}</>}
+      {wait.answer && !changed && <> · {visible(textOf(wait.answer.content)).slice(0, 300)}</>}
     </p>
   );
+}
+
+/** Whether an approval brought the input with which the call ran. */
+function isChangedInput(content: Content | undefined): boolean {
+  return content !== undefined && textOf(content).includes('"updatedInput"');
 }
 
 /** What went in: a difference for edits, the command for a shell, else the values. */
@@ -135,19 +141,32 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
         {edits.map(({ before, after }, at) => (
           <Difference key={at} before={before} after={after} path={path} isWhole={isWhole} />
         ))}
+        <OtherValues values={values} shown={EDIT_VALUES} />
       </>
     );
   if (typeof values["command"] === "string")
     return (
-      <div className="cmd">
-        <pre>
-          <span className="faint">$ </span>
-          {visible(values["command"])}
-        </pre>
-        <CopyButton text={values["command"]} className="code-copy" />
-      </div>
+      <>
+        <div className="cmd">
+          <pre>
+            <span className="faint">$ </span>
+            {visible(values["command"])}
+          </pre>
+          <CopyButton text={values["command"]} className="code-copy" />
+        </div>
+        <OtherValues values={values} shown={["command"]} />
+      </>
     );
   return <Values values={values} isWhole={isWhole} />;
+}
+
+const EDIT_VALUES =
+  "file_path path notebook_path old_string new_string old_str new_str content file_text new_source edits".split(" ");
+
+/** What a call has beside what is drawn of it, such as a folder or "replace all": nobody approves what is not shown. */
+function OtherValues({ values, shown }: { values: Record<string, unknown>; shown: readonly string[] }) {
+  const others = Object.entries(values).filter(([name]) => !shown.includes(name));
+  return others.length === 0 ? null : <Values values={Object.fromEntries(others)} isWhole />;
 }
 
 /** Short values as a list of names and values; what is nested as JSON. */

@@ -10,6 +10,8 @@ export function foldCall(view: SessionView, event: Event): boolean {
       const call = view.calls.get(event.data.tool_use_id);
       if (!call) return true;
       call.state = "running";
+      // Whoever approved it may have given it another input.
+      call.input = event.data.input;
       call.policy = event.data.policy;
       call.startedAt = at;
       call.startedSequence = event.sequence;

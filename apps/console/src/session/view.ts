@@ -7,7 +7,7 @@ export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | 
 export interface Call {
   readonly id: string;
   readonly name: string;
-  readonly input: unknown;
+  input: unknown;
   readonly step: Step;
   state: CallState;
   policy: "once" | "repeatable" | null;

@@ -28,8 +28,9 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: s
     "Inbox",
     [
       ["J K", "Move to the next or previous"],
-      ["A", "Approve"],
+      ["A", "Approve; for what cannot be taken back, go to the button"],
       ["D", "Deny"],
+      ["E", "Change the input"],
       ["1 … 9", "Choose an answer"],
     ],
   ],

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
-import { type FileHandle, open, realpath, rename, rm } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { type FileHandle, access, open, opendir, realpath, rename, rm } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import type { FileStore } from "@skein/core";
 import { KnownError, Uuid } from "@skein/protocol";
@@ -52,6 +52,16 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       if (!Uuid.safeParse(sessionId).success) return;
       // A link of that name is removed, not followed.
       await rm(join(root, sessionId), { recursive: true, force: true });
+    },
+    async check() {
+      if (!existsSync(root)) return;
+      await access(root, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+        throw new KnownError("files_unavailable", "The folder of files cannot be written.", { cause: error });
+      });
+    },
+    async *sessions() {
+      if (!existsSync(root)) return;
+      for await (const { name } of await opendir(root)) if (Uuid.safeParse(name).success) yield name;
     },
   };
 }

@@ -60,6 +60,9 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
     async deleteSession(sessionId) {
       if (Uuid.safeParse(sessionId).success) await query(DELETE, [sessionId]);
     },
+    async *sessions() {
+      for (const { session_id } of await query<{ session_id: string }>(SESSIONS, [])) yield session_id;
+    },
     close: () => keepAliveUntil(pool.end()),
   };
 }
@@ -80,3 +83,5 @@ on conflict (session_id, name) do update set bytes = excluded.bytes, stored_at =
 const GET = /* sql */ "select bytes from skein_files.files where session_id = $1 and name = $2";
 
 const DELETE = /* sql */ "delete from skein_files.files where session_id = $1";
+
+const SESSIONS = /* sql */ "select distinct session_id from skein_files.files";

@@ -58,7 +58,19 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   async function keysUnder(prefix: string): Promise<readonly string[]> {
     const list = `${bucketAddress}?list-type=2&prefix=${encodeURIComponent(prefix)}`;
     const text = await (await request("GET", list)).text();
-    return [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = ""]) => withoutEntities(key));
+    return elementsIn(text, "Key");
+  }
+
+  /** The folders right under the root, page by page. */
+  async function* folders(): AsyncIterable<string> {
+    const prefix = root.slice(`s3://${bucket}/`.length);
+    const list = `${bucketAddress}?list-type=2&delimiter=${encodeURIComponent("/")}&prefix=${encodeURIComponent(prefix)}`;
+    for (let next: string | undefined = ""; next !== undefined;) {
+      const address = next === "" ? list : `${list}&continuation-token=${encodeURIComponent(next)}`;
+      const text = await (await request("GET", address)).text();
+      for (const found of elementsIn(text, "Prefix")) yield found.slice(prefix.length).replace(/\/$/, "");
+      [next] = elementsIn(text, "NextContinuationToken");
+    }
   }
 
   return {
@@ -71,9 +83,10 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
       return { storagePath };
     },
     async get(storagePath) {
-      if (!storagePath.startsWith(root) || storagePath.split("/").includes(".."))
+      const path = /^[0-9a-f-]{36}\/[^/]+$/.test(storagePath) ? root + storagePath : storagePath;
+      if (!path.startsWith(root) || path.split("/").includes(".."))
         throw new KnownError("invalid", "The place of a file must be inside the bucket of files.");
-      const response = await request("GET", addressOf(storagePath));
+      const response = await request("GET", addressOf(path));
       return new Uint8Array(await response.arrayBuffer());
     },
     async deleteSession(sessionId) {
@@ -86,7 +99,20 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
           await response.body?.cancel();
         }
     },
+    async check() {
+      // Written and not only read: a bucket may be full or closed for writing.
+      const response = await request("PUT", addressOf(`${root}health-check`), new Uint8Array());
+      await response.body?.cancel();
+    },
+    async *sessions() {
+      for await (const name of folders()) if (Uuid.safeParse(name).success) yield name;
+    },
   };
+}
+
+/** The texts of all XML elements of a name. */
+function elementsIn(xml: string, name: string): readonly string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) => withoutEntities(text));
 }
 
 /** The text of an XML element. */

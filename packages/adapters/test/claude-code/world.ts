@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createClaudeCode, type ClaudeCodeDeps, type Spawn } from "@skein/adapters/runtimes/claude-code";
 import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { openNone } from "@skein/adapters/sandboxes/none";
-import { type SessionAgent, type Store, createMemoryStore } from "@skein/core";
+import { type SessionAgent, type Store, createMemoryStore, onlyModel } from "@skein/core";
 import { AgentConfig, type ClaudeOptions, type Content, type Event, type NewEvent } from "@skein/protocol";
 import { type Step, createSimulator, script } from "@skein/simulator";
 import { onTestFinished } from "vitest";
@@ -66,10 +67,7 @@ export async function createWorld({
   const host = createHost({
     store,
     agents: [],
-    model: {
-      call: () => Promise.reject(new Error("Not used.")),
-      download: () => Promise.reject(new Error("Not used.")),
-    },
+    models: onlyModel(createAnthropicModel({ apiKey: "not used" })),
     report: (error) => void problems.push(error),
     runtimes(parts) {
       claude = createClaudeCode({

@@ -106,7 +106,7 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   try {
     const opened = await openStore(storeUrl);
     try {
-      const keys = await createKeys({ records: opened.records }).list();
+      const keys = await createKeys({ records: opened.records }).valid();
       const valid = keys.filter(({ revoked_at }) => revoked_at === null).length;
       const kept = existsSync(`${dataDir}/admin-key`) ? readFileSync(`${dataDir}/admin-key`, "utf8").trim() : undefined;
       const known = kept !== undefined && (await createKeys({ records: opened.records }).recognise(kept)) !== undefined;
@@ -205,7 +205,7 @@ async function sandbox(): Promise<Finding> {
 async function walls(settings: ServeSettings): Promise<Finding> {
   const what = "sandbox";
   try {
-    const { rules } = openPolicy(settings, await loadCode(settings.configFile), { list: () => keysOf(settings) });
+    const { rules } = openPolicy(settings, await loadCode(settings.configFile), { valid: () => keysOf(settings) });
     const { isKept, says } = await wallsState(rules);
     const stands = "sandbox" in (await openSandbox()) && (await rules.sandbox()).mode !== "off";
     return { what, state: isKept ? (stands ? "ok" : "note") : "wrong", says };
@@ -217,7 +217,7 @@ async function walls(settings: ServeSettings): Promise<Finding> {
 async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> {
   const opened = await openExisting(undefined, storeUrl);
   try {
-    return await createKeys({ records: opened.records }).list();
+    return await createKeys({ records: opened.records }).valid();
   } finally {
     await opened.close();
   }

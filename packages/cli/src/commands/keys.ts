@@ -4,9 +4,9 @@ import { openStore } from "skein/stores";
 import { hookSecret, serveSettings } from "skein/serve";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { openExisting } from "../terminal/existing-store.ts";
-import { EXIT, UsageError } from "../terminal/exit-codes.ts";
+import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
 import type { Group } from "../terminal/command.ts";
-import type { Kind } from "../terminal/option-kinds.ts";
+import { type Kind, wholeNumber } from "../terminal/option-kinds.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { printTable } from "../terminal/table.ts";
 import { shortTime } from "../terminal/times.ts";
@@ -21,6 +21,12 @@ const tenant: Kind<string> = {
 };
 const DEFAULT_TENANT = "default";
 
+const EXPIRES = {
+  takes: "DAYS",
+  kind: wholeNumber(1, 3650),
+  about: "After how many days the key is refused (default: never)",
+} as const;
+
 const list = defineCommand({
   name: "keys list",
   summary: "List the keys by name. The keys themselves cannot be shown: the store has only their hashes.",
@@ -31,7 +37,7 @@ const list = defineCommand({
       const all = await createKeys({ records }).list();
       if (call.values.json) for (const key of all) call.screen.json(key);
       else if (all.length === 0) call.screen.note("There is no key.\n");
-      else printTable(call.screen, ["ID", "NAME", "TENANT", "SCOPES", "MADE", "STATE"], all.map(row));
+      else printTable(call.screen, ["ID", "NAME", "OWNER", "TENANT", "SCOPES", "MADE", "STATE"], all.map(row));
     }),
 });
 
@@ -46,20 +52,62 @@ const make = defineCommand({
       kind: tenant,
       about: `The tenant whose sessions the key can use (default: ${DEFAULT_TENANT})`,
     },
+    owner: { takes: "WHO", about: "Who is responsible for the key: a person or a team" },
+    expires: EXPIRES,
     ...OPTIONS,
   },
-  examples: ["skein keys make dashboard --scope read", "skein keys make analyst --scope run,sql --tenant acme"],
+  examples: [
+    "skein keys make dashboard --scope read",
+    "skein keys make analyst --scope run,sql --tenant acme",
+    "skein keys make ci --owner platform-team --expires 90",
+  ],
   run: (call) =>
     withNewStore(call, async ({ records }) => {
       const [name = ""] = call.words;
       const all = createKeys({ records });
       const scopes = scopesIn(call.values.scope ?? "run");
-      const owner = call.values.tenant ?? DEFAULT_TENANT;
-      if ((await all.list()).some((key) => key.name === name && key.revoked_at === null))
-        throw new UsageError(`There is a key "${name}" already. Revoke it first, or take another name.`);
-      const key = await all.make({ name, scopes, tenant: owner });
-      say(call, key, { name, tenant: owner, scopes, key });
+      const { tenant: of = DEFAULT_TENANT, owner = null } = call.values;
+      const expiresAt = timeIn(call.values.expires);
+      if ((await all.valid()).some((key) => key.name === name))
+        throw new UsageError(`There is a key "${name}" already. Rotate or revoke it, or take another name.`);
+      const key = await all.make({ name, scopes, tenant: of, owner, expiresAt });
+      say(call, key, { name, owner, tenant: of, scopes, expires_at: expiresAt, key });
       call.screen.note("Keep it now: the key is not shown again. The store has only its hash.\n");
+    }),
+});
+
+const rotate = defineCommand({
+  name: "keys rotate",
+  words: "NAME-OR-ID",
+  summary: "Make a key that takes the place of another one. The old key stays good for a while.",
+  options: {
+    overlap: {
+      takes: "MINUTES",
+      kind: wholeNumber(0, 43_200),
+      about: "For how long the old key is still good (default 60)",
+    },
+    expires: EXPIRES,
+    ...OPTIONS,
+  },
+  examples: ["skein keys rotate ci", "skein keys rotate ci --overlap 1440 --expires 90"],
+  run: (call) =>
+    withStore(call, async ({ records }) => {
+      const [named = ""] = call.words;
+      const all = createKeys({ records });
+      const found = (await all.valid()).filter(
+        ({ name, id, replaced_by }) =>
+          (name === named && replaced_by === null) || (named.length >= 6 && id.startsWith(named)),
+      );
+      const [old] = found;
+      if (!old) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows them.`);
+      if (found.length > 1) throw new UsageError(`"${named}" means ${found.length} keys. Use the id.`);
+      const overlap = call.values.overlap ?? 60;
+      const expiresAt = timeIn(call.values.expires);
+      const key = await all.rotate(old.id, { overlapMs: overlap * 60_000, ...(expiresAt !== null && { expiresAt }) });
+      say(call, key, { name: old.name, tenant: old.tenant, scopes: old.scopes, key, overlap_minutes: overlap });
+      call.screen.note(
+        `Keep it now: the key is not shown again. The old key "${old.name}" is good for ${overlap} more minutes.\n`,
+      );
     }),
 });
 
@@ -92,11 +140,11 @@ const secret = defineCommand({
     }),
 });
 
-/** `skein keys`: makes, lists and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
+/** `skein keys`: makes, lists, rotates and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
 export const keys: Group = {
   name: "keys",
   summary: "the API keys of a server, which may be running",
-  commands: [list, make, revoke, secret],
+  commands: [list, make, rotate, revoke, secret],
 };
 
 type KeysCall = Call<typeof OPTIONS>;
@@ -137,7 +185,18 @@ function scopesIn(text: string): readonly KeyScope[] {
   });
 }
 
-function row({ id, name, tenant: owner, scopes, created_at, revoked_at }: KeyInfo): readonly string[] {
-  const state = revoked_at === null ? "valid" : `revoked ${shortTime(new Date(revoked_at))}`;
-  return [id.slice(0, 12), name, owner, scopes.join(","), shortTime(new Date(created_at)), state];
+function row(key: KeyInfo): readonly string[] {
+  const { id, name, owner, tenant: of, scopes, created_at } = key;
+  return [id.slice(0, 12), name, owner ?? "", of, scopes.join(","), shortTime(new Date(created_at)), stateOf(key)];
+}
+
+function stateOf({ revoked_at, expires_at }: KeyInfo): string {
+  if (revoked_at !== null) return `revoked ${shortTime(new Date(revoked_at))}`;
+  if (expires_at === null) return "valid";
+  const isOver = Date.parse(expires_at) <= Date.now();
+  return `${isOver ? "expired" : "valid until"} ${shortTime(new Date(expires_at))}`;
+}
+
+function timeIn(inDays: number | undefined): string | null {
+  return inDays === undefined ? null : new Date(Date.now() + inDays * 24 * 3600 * 1000).toISOString();
 }

@@ -20,7 +20,7 @@ const explain = defineCommand({
     try {
       const keys = createKeys({ records: store.records });
       const rules = openPolicy(settings, await loadCode(settings.configFile), keys);
-      const valid = (await keys.list()).filter(({ revoked_at }) => revoked_at === null);
+      const valid = await keys.valid();
       const key = valid.find(({ name, id }) => name === named || (named.length >= 6 && id.startsWith(named)));
       if (!key) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows them.`);
       const sentences = await explainKey(key, rules);

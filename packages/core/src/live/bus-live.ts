@@ -14,25 +14,25 @@ const Piece = z.object({
   isUnannounced: z.boolean().optional(),
 });
 
-/** What machines say to each other about the drafts of a session. */
+/** The messages about drafts that machines send to each other. */
 const Words = z.discriminatedUnion("kind", [
   /** Pieces of one attempt; `first` counts those before them. */
   z.object({ kind: z.literal("pieces"), first: z.int().nonnegative(), pieces: z.array(Piece) }),
   z.object({ kind: z.literal("cleared") }),
 ]);
 
-/** Somebody listens there and lacks pieces: whoever makes them says all of them again, to that machine alone. */
+/** A machine has a listener and lacks pieces: the machine that makes them sends all of them again, to that machine only. */
 const Asked = z.object({ sessionId: z.string(), instance: z.string() });
 const QUESTIONS = "asked";
 
-/** Pieces wait this long for others, so that many of them travel together. */
+/** How long pieces are collected before they are sent in one message. */
 const GATHER_MS = 10;
-/** A question may get lost while the bus begins to carry the answers: it is asked once more. */
+/** A request may get lost while the bus is subscribing to the answers, so it is sent a second time after this time. */
 const ASK_AGAIN_MS = 250;
 
-/** Drafts across machines: a reader on one sees the text of a step that another one makes. */
+/** Drafts across machines: a reader on one machine sees the text of a step that another machine generates. */
 export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close(): void } {
-  /** What is made here, and what is made elsewhere and listened to here. */
+  /** The drafts that are made here, and those of other machines that have listeners here. */
   const here = createMemoryLive();
   const there = createMemoryLive();
   const made = new Map<string, { readonly pieces: DraftPiece[]; said: number }>();
@@ -132,8 +132,8 @@ function nameOf(piece: DraftPiece | undefined): string {
 }
 
 /**
- * Hands on the pieces of an attempt in their order, each once. Where some are missing it asks for them, and until they
- * come nothing is handed on: a draft with a hole is worse than none, and the fact that follows says it all.
+ * Passes on the pieces of an attempt in their order, each once. If some are missing it asks for them, and passes nothing on
+ * until they arrive: a draft with a gap is worse than none, and the fact that follows has the whole text.
  */
 function createInOrder(hand: (piece: DraftPiece) => void, ask: () => void) {
   let attempt = "";

@@ -5,11 +5,11 @@ import type { Store } from "../ports/store.ts";
 const CHANNEL = "news";
 const SessionIds = z.array(z.string().max(100)).max(1000);
 
-/** Ids wait this long for others, so that many appends share one message. */
+/** How long session ids are collected before they are sent in one message. */
 const GATHER_MS = 5;
 const IDS_OF_A_MESSAGE = 1000;
 
-/** Tells other machines which sessions have news, so that whoever follows one there looks at once. Answers how to stop. */
+/** Tells other machines which sessions have new events, so that their followers read at once. Returns how to stop. */
 export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bus: Bus }): () => void {
   const changed = new Set<string>();
   let gathering: NodeJS.Timeout | undefined;
@@ -26,7 +26,7 @@ export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bu
       for (const id of SessionIds.safeParse(words).data ?? []) store.poke(id);
     }),
     store.onNews((sessionId, events) => {
-      // What was heard from another machine is not passed on.
+      // News from another machine are not passed on.
       if (!events) return;
       changed.add(sessionId);
       gathering ??= setTimeout(send, GATHER_MS);

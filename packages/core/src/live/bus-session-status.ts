@@ -3,18 +3,18 @@ import type { Bus } from "../ports/bus.ts";
 import { platformStatus } from "../sessions/platform-status.ts";
 import type { Store } from "../ports/store.ts";
 
-/** A session is shown at once when it changes, and then once per this time while it goes on changing. */
+/** The status of a session is published at its first change, and then at most once in this time. */
 const SHOW_MS = 1000;
-/** How often it is said again that a session is driven here: what is shown has an end of its own. */
+/** How often the lock of a session that is driven here is published again, because published locks expire. */
 const LOCK_MS = 60_000;
 
-/** How often sessions that are shown as driven are looked at. */
+/** How often the sessions with a published lock are checked. */
 const LOOK_MS = 5000;
 
-/** Facts after which nobody drives the session. */
+/** Facts after which the session is no longer driven. */
 const ENDS: ReadonlySet<string> = new Set(["session.completed", "session.failed", "rewind.completed"]);
 
-/** The Claude API's words for how a session is. */
+/** The Claude API's names of the statuses. */
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 
 export interface SessionStatusDeps {
@@ -23,7 +23,7 @@ export interface SessionStatusDeps {
   readonly now: () => number;
 }
 
-/** Shows the sessions that this machine writes to, for people who look at the bus. Answers how to stop. */
+/** Publishes the status of the sessions that this machine writes to, for people who look at the bus. Returns how to stop. */
 export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
   const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();
   const lockedAt = new Map<string, number>();
@@ -61,7 +61,7 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
       const status = STATUS[platformStatus(session)];
       bus.show({ kind: "session", session: { id, status, model, created_at, last_activity } });
     } catch {
-      // Whoever needs the store hears of it there. Nobody waits for this.
+      // An error of the store is ignored here: requests that need the store report it.
     }
   }
 
@@ -75,7 +75,7 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     lockedAt.set(sessionId, now());
     bus.show({ kind: "locked", sessionId });
   });
-  // A session that was deleted, or taken over elsewhere, sends no more news here.
+  // A session that was deleted, or is driven by another machine now, causes no more news here.
   const looking = setInterval(() => {
     for (const sessionId of lockedAt.keys()) void show(sessionId);
   }, LOOK_MS).unref();

@@ -6,23 +6,23 @@ export interface FollowLive {
   readonly live: Live;
   readonly sessionId: string;
   /**
-   * The facts of the session. A reader that begins in the middle calls `joined` when it has caught up, with the run that is
-   * under way there: the log has told of its step before the reader came.
+   * The facts of the session. A source that begins in the middle of the log calls `joined` when it has caught up, with the
+   * run in progress: the facts of its current step come before the reader's first fact.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
-  /** Which pieces are wanted; all of them unless told. */
+  /** Selects pieces. Default: all of them. */
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 
-/** Who is told. */
+/** Receives facts and pieces. */
 interface LiveReader {
-  /** False, or a promise of it, if there need be no more. The next fact is read when this one was taken. */
+  /** Takes a fact. False ends the following. The next fact is read when the result is there. */
   fact(event: Event): boolean | Promise<boolean>;
-  /** Pieces of one attempt, as many as there are at once. */
+  /** Takes the pieces of one attempt that have arrived since the last call. */
   pieces(pieces: readonly DraftPiece[]): void;
 }
 
-/** Tells a session as it happens: the facts of its log, and in between what its steps say while they are made. */
+/** Follows a session: the facts of its log, and in between the drafts of its steps. */
 export async function followLive(
   { live, sessionId, facts, isWanted = () => true }: FollowLive,
   reader: LiveReader,

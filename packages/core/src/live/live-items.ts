@@ -5,7 +5,7 @@ interface LiveItems extends Omit<FollowLive, "facts"> {
   readonly facts: (stop: AbortSignal) => AsyncIterable<Event>;
 }
 
-/** A session as it happens, for whoever takes one thing after the other, at their own pace. */
+/** A session as it happens, as an iterable: the facts of its log, and in between the drafts of its steps. */
 export async function* liveItems(
   { facts, ...followed }: LiveItems,
   signal?: AbortSignal,
@@ -37,7 +37,7 @@ export async function* liveItems(
     isOver = true;
     wake();
   });
-  // Whatever went wrong is said when everything before it was.
+  // An error is thrown after everything before it was returned.
   const settled = following.catch(() => {});
   try {
     for (;;) {

@@ -1,30 +1,30 @@
 import type { DraftPiece, Event } from "@skein/protocol";
 import { sameAttempt } from "./live.ts";
 
-/** When a piece may be shown, beside the facts that were shown so far. */
+/** Decides when a piece may be shown, from the facts that were shown so far. */
 export interface LiveOrder {
-  /** The reader has this fact. */
+  /** Call when the reader has received this fact. */
   fact(event: Event): void;
   piece(piece: DraftPiece): void;
-  /** The reader is at the end of the log, in this run, and has not seen how its step began. */
+  /** Call when the reader is at the end of the log, in this run, without having received the beginning of its step. */
   joined(runId: string | null): void;
   /** Pieces of one attempt that may be shown now. */
   due(): readonly DraftPiece[];
 }
 
 /**
- * Pieces come straight from the model, facts by way of the store, which may tell later. So a piece waits until the log has
- * told what comes before it: without this a step would speak before the calls that it speaks about are shown. What comes
- * after the fact that says it all is left out.
+ * Pieces come directly from the model, facts come through the store and may be later. So a piece waits until the facts
+ * before it were shown: otherwise the text of a step would appear before the results that it is about. Pieces that arrive
+ * after the fact with the whole text are dropped.
  */
 export function createLiveOrder(): LiveOrder {
   let attempts: DraftPiece[][] = [];
   let run: string | undefined;
-  /** The step that has begun; undefined until the log tells of one. */
+  /** The step that has begun; undefined until a fact says so. */
   let begun: { readonly step: number; readonly attempt: number } | undefined;
-  /** How many steps of the run are whole, with the results of their calls. */
+  /** How many steps of the run are complete, including the results of their calls. */
   let whole = 0;
-  /** The log has told of the current step before the reader came. */
+  /** Whether the facts of the current step are before the reader's first fact. */
   let isBlind = false;
   let generated: { readonly message: string; readonly last: string } | undefined;
   let over: string | undefined;

@@ -1,11 +1,11 @@
 import type { Draft, DraftPiece, ModelStreamEvent } from "@skein/protocol";
 
-/** Carries what is not a fact: the text of a step while it is made. One process, or several through a bus. */
+/** Carries drafts, the text of a step while it is generated, within one process or between several through a bus. */
 export interface Live {
   publish(piece: DraftPiece): void;
-  /** Calls back for each piece of a session; a listener that joins in the middle first gets what there is so far. */
+  /** Calls back for each piece of a session. A listener that joins in the middle first gets the pieces so far. */
   subscribe(sessionId: string, listener: (piece: DraftPiece) => void): () => void;
-  /** The attempt is over: what there was of it is forgotten. */
+  /** Forgets the pieces of an attempt that is over. */
   clear(sessionId: string): void;
 }
 
@@ -37,7 +37,7 @@ export function sameAttempt(a: DraftPiece | undefined, b: DraftPiece): boolean {
   return a?.run_id === b.run_id && a.step === b.step && a.attempt === b.attempt && a.message_id === b.message_id;
 }
 
-/** Counts the text and the thinking of one attempt: answers how many characters of its kind came before an event. */
+/** Counts the text and the thinking of one attempt. Returns how many characters of the same kind came before an event. */
 export function createOffsets(): (event: ModelStreamEvent) => number {
   const counted = { text: 0, thinking: 0 };
   return (event) => {
@@ -49,8 +49,8 @@ export function createOffsets(): (event: ModelStreamEvent) => number {
 }
 
 /**
- * The platform API's drafts of pieces of one attempt. What came at once of one kind is one draft, and text has two: as
- * progress of the step, and as an update of the message.
+ * The platform API's drafts for pieces of one attempt. Consecutive pieces of one kind become one draft. Text has two
+ * drafts: the progress of the step, and the update of the message.
  */
 export function draftsOf(pieces: readonly DraftPiece[]): readonly Draft[] {
   return joinedDeltas(pieces).flatMap(({ kind, data }) => {
@@ -75,7 +75,7 @@ function joinedDeltas(pieces: readonly DraftPiece[]) {
   return joined;
 }
 
-/** What an event of the model's stream adds to the message, if it adds text or thinking. */
+/** The text or thinking that an event of the model's stream adds; undefined if it adds none. */
 function contentDelta(event: ModelStreamEvent): { readonly kind: Kind; readonly delta: string } | undefined {
   if (event.type !== "content_block_delta") return undefined;
   const { type, text, thinking } = (event["delta"] ?? {}) as { type?: string; text?: string; thinking?: string };

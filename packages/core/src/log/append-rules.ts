@@ -1,10 +1,10 @@
 import { type Event, KnownError, type NewEvent, needsLease } from "@skein/protocol";
 import type { AppendOptions, Lease } from "../ports/store.ts";
 
-/** What can be said about an append without looking at the store. Every store calls this first. */
+/** Checks an append as far as that is possible without the store. Every store calls this first. */
 export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
   if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
-  // Nobody can drive a session that is not there: the append that begins it may bring all that happened before.
+  // A session that does not exist has no driver: the append that creates it may contain driver facts (imports, forks).
   const begins = events[0]?.event_type === "session.created";
   const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
   if (guarded && !options.lease)

@@ -23,7 +23,7 @@ export interface RunCounters extends Counters {
   cache_read_rest: number;
 }
 
-/** In an order that PostgreSQL's functions rely on. */
+/** The names of the counters. PostgreSQL's functions depend on their order. */
 export const COUNTERS = [
   "cost_micros",
   "unpriced_calls",
@@ -36,7 +36,7 @@ export const COUNTERS = [
   "simulated_calls",
 ] as const satisfies readonly (keyof Counters)[];
 
-/** In an order that PostgreSQL's functions rely on. */
+/** The names of the counters of a run. PostgreSQL's functions depend on their order. */
 export const RUN_COUNTERS = [
   ...COUNTERS,
   "input_micros",
@@ -57,7 +57,7 @@ export function noRunCounters(): RunCounters {
   return Object.fromEntries(RUN_COUNTERS.map((name) => [name, 0])) as unknown as RunCounters;
 }
 
-/** What counters come to as people and programs read it: the exact cost as one amount, and the same rounded. */
+/** The totals of counters: the exact cost as one amount, and the rounded cost. */
 export function costTotals(counters: Omit<Counters, keyof UsageTotals>): Omit<RunModel, "model" | keyof UsageTotals> {
   const { cost_micros, cost_rest, unpriced_calls, estimated_calls, simulated_calls } = counters;
   const picos = joinedAmount({ micros: cost_micros, rest: cost_rest });
@@ -75,7 +75,7 @@ export function usageTotals(counters: UsageTotals): UsageTotals {
   return { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens };
 }
 
-/** What the calls of one model came to. */
+/** The totals of the calls of one model. */
 export function modelTotals(used: Counters & { readonly model: string }): RunModel {
   return { model: used.model, ...usageTotals(used), ...costTotals(used) };
 }

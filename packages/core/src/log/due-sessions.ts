@@ -1,12 +1,12 @@
 import type { DueQuery, DueSession } from "../ports/store.ts";
 
-/** A session as a store that keeps its heads in memory has it. */
+/** The head of a session in a store that keeps heads in memory. */
 interface HeadRow extends Omit<DueSession, "dueAt"> {
   readonly dueAt: number | null;
   readonly leasedUntil: number;
 }
 
-/** How many waiting sessions are answered unless told. */
+/** How many waiting sessions are returned by default. */
 export const DUE_LIMIT = 100;
 
 /** The sessions among these that wait to be driven, the one that has waited longest first. */

@@ -1,6 +1,6 @@
 import type { Event } from "@skein/protocol";
 
-/** About how many bytes an event takes in memory. Strings are not looked into, so that a large event costs no more than a small one. */
+/** Estimates the bytes of an event in memory. It uses only the lengths of strings, so that a large event takes no longer than a small one. */
 export function sizeOfEvent({ data }: Event): number {
   return sizeOf(data);
 }

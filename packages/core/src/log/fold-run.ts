@@ -10,7 +10,7 @@ import {
   exactCost,
   isToolUse,
 } from "@skein/protocol";
-import { isApproval } from "../run/approval.ts";
+import { approvedInput, isApproval } from "../run/approval.ts";
 import { isPoisoned } from "../run/rules.ts";
 import type { CountedCall } from "./counted-call.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
@@ -52,7 +52,7 @@ const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event
   "tool.started",
 ]);
 
-/** Whether the run got further with this fact. An unknown result and a cancelled wait only close what a dead worker left open. */
+/** Whether the fact is progress of the run. An unknown result and a cancelled wait are not: they only close what a dead worker left open. */
 function isProgress(event: RunEvent): boolean {
   if (event.event_type === "tool.completed") return event.data.outcome !== "unknown";
   if (event.event_type === "await.resolved") return event.data.resolution !== "cancelled";
@@ -61,7 +61,7 @@ function isProgress(event: RunEvent): boolean {
 
 /** Facts of the driver inside a run. */
 export function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
-  // What is written of a poisoned run only ends it, for example the results of its open calls: it stays poisoned.
+  // Facts of a poisoned run only end it, for example the results of its open calls: it stays poisoned.
   if (isProgress(event) && !isPoisoned(run)) run.resumesWithoutProgress = 0;
   switch (event.event_type) {
     case "run.resumed":
@@ -142,9 +142,11 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       return;
     case "await.resolved": {
       const call = openCall(run, event.data.tool_use_id);
-      // An approval lets the call run; everything else is followed by the call's result.
+      // After an approval the call runs; after any other await its result follows.
       if (call?.awaiting !== "approval" || event.data.resolution !== "answered") return;
       if (!call.answer || !isApproval(call.answer)) return;
+      const input = approvedInput(call.answer);
+      if (input) Object.assign(call, { input, isChanged: true });
       call.phase = "asked";
       call.awaiting = null;
       call.approved = true;
@@ -201,7 +203,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
   }
 }
 
-/** Only the call that a run lives on can fail it; a title or a compaction that fails is gone without. */
+/** A failed step or summary fails the run. A failed title or compaction is only left out. */
 function failCall(run: RunState, error: Failure): void {
   const purpose = run.call?.purpose ?? "step";
   run.call = null;
@@ -218,6 +220,7 @@ function callsIn(content: Content): CallState[] {
       toolUseId: block.id,
       name: block.name,
       input: block.input,
+      isChanged: false,
       phase: "asked",
       awaiting: null,
       openedAt: null,
@@ -245,14 +248,14 @@ function countCall(state: SessionState, run: RunState, { usage, cost, estimated,
   run.simulatedCalls += simulated ? 1 : 0;
 }
 
-/** A call without a whole answer: what is known of it is counted, what else it may have cost is reserved. */
+/** A call that broke off: its known usage is counted, and the rest that it may have cost is reserved. */
 function breakOff(state: SessionState, run: RunState, lost: NonNullable<FactData<"step.error">["lost"]>): void {
   countCall(state, run, lost);
   const { reserved_micros = 0, reservation } = lost;
   if (reservation) reserve(state, { runId: run.runId, micros: reserved_micros, until: reservation.until });
 }
 
-/** The text that had arrived is a message; nobody has measured it. */
+/** The text that had arrived becomes a message, whose tokens are estimated. */
 function interrupt(
   state: SessionState,
   run: RunState,
@@ -280,7 +283,7 @@ function registerFile(state: SessionState, run: RunState, event: Extract<Event, 
   run.files = run.files.filter(({ fileId }) => fileId !== file_id);
 }
 
-/** Everything that the model had before it and said, in tokens. */
+/** The tokens of the request and the answer together. */
 function contextTokens(usage: Usage): number {
   return (
     usage.input_tokens +

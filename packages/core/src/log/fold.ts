@@ -15,14 +15,14 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "../ports/store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 7;
+export const FOLD_VERSION = 8;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
  *
- * It changes the state it is given, because copying arrays per event makes a long log quadratic. Whoever needs the old
- * state keeps a snapshot. Strict: an event out of order or of an unknown type is refused, since a driver that skips what
- * it does not understand would act on half of the truth.
+ * It changes the given state, because copying arrays for each event would make a long log quadratic. A caller that needs
+ * the old state keeps a snapshot. Strict: an event out of order or of an unknown type is rejected, because a driver that
+ * skips events would act on an incomplete state.
  */
 export function fold(state: SessionState, events: readonly Event[]): SessionState {
   for (const event of events) {
@@ -91,7 +91,7 @@ function apply(state: SessionState, event: Event): void {
     case "session.completed":
     case "session.failed":
       if (run && event.event_type === "session.failed") leaveOut(state, run, event.data.error);
-      // One that was cancelled before its prompt was read.
+      // The run was cancelled before its prompt was read.
       if (run) delete state.pending[run.prompt.message_id];
       state.outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
       state.run = null;
@@ -118,8 +118,8 @@ function apply(state: SessionState, event: Event): void {
       const spent = cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
       state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
-      // The first answer counts; a second one, or one for a call that is over, changes nothing. A quick subagent may
-      // answer before its caller has written down that it waits.
+      // The first answer counts. A second one, or one for a call that is over, changes nothing. A fast subagent may answer
+      // before its caller has recorded that it waits.
       if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
       if (!run || !call) return;
       run.delegatedPicos = addPicos(run.delegatedPicos, spent);
@@ -145,7 +145,7 @@ function begin(state: SessionState, created: FactData<"session.created">): void 
   state.subagentOf = created.subagent_of;
 }
 
-/** A cancel names its run: for one that is over it means nothing, a queued one never starts. */
+/** A cancel names its run. A run that is over is not affected, and a queued one never starts. */
 function cancel(state: SessionState, { run_id, reason }: FactData<"cancel.requested">): void {
   if (state.run?.runId === run_id) {
     state.run.cancelRequested = true;
@@ -205,7 +205,7 @@ function newRun(state: SessionState, started: FactData<"session.started">, at: s
   };
 }
 
-/** A message takes its place in the transcript, with the content that was waiting for it. */
+/** A message enters the transcript, with the content that was pending for it. */
 function enter(state: SessionState, messageId: string): void {
   const { run } = state;
   if (run && messageId === run.resultsMessageId) {
@@ -224,10 +224,10 @@ function enter(state: SessionState, messageId: string): void {
       `Session ${state.sessionId}: message ${messageId} enters the transcript without content.`,
     );
   delete state.pending[messageId];
-  // A prompt that steers enters while another one's run goes on.
+  // A prompt that steers enters the transcript during the run of another prompt.
   state.queue = state.queue.filter(({ message_id }) => message_id !== messageId);
   state.transcript.push({ id: messageId, ...pending });
-  // A reply was measured by the model that made it; everything else is estimated until the next call measures it.
+  // The model measured its own reply. Other messages are estimated until the next call measures them.
   if (run?.replyId === messageId) run.replyId = null;
   else {
     state.contextTokens += estimateTokens(pending.content);
@@ -244,12 +244,12 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
   };
 }
 
-/** The codes with which an API refuses what it was sent, so that sending it again would be refused again. */
+/** The HTTP statuses of requests that the API rejects for their content: a repetition would be rejected again. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
-/** What was refused before anything was said about it would spoil every later run: it is not shown again. */
+/** Leaves out messages that the API rejected before the model answered them: they would fail every later run. */
 function leaveOut(state: SessionState, { unread }: RunState, { status, code }: Failure): void {
-  // An account without money is refused as well, and what was said is as good as before when there is some.
+  // A request without credit is rejected too, but its messages are not the cause.
   const refused = (REFUSALS.has(status) && code !== "billing_error") || code === "context_window_exceeded";
   if (!refused) return;
   for (const { id, content } of state.transcript.slice(-unread.length)) {

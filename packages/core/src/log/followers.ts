@@ -2,7 +2,7 @@ import { type Event, isKnownError } from "@skein/protocol";
 import { sizeOfEvent } from "./event-size.ts";
 
 export interface FollowersDeps {
-  /** Reads a stretch of a log from the store: one event at least, if there is one. */
+  /** Reads a stretch of a log from the store: at least one event, if there is one. */
   readonly read: (sessionId: string, after: number, most: StretchLimit) => Promise<Stretch>;
 }
 
@@ -14,53 +14,53 @@ export interface StretchLimit {
 
 export interface Stretch {
   readonly events: readonly Event[];
-  /** It is full, and may not be all there is. */
+  /** Whether the stretch reached its limit, so that the log may have more. */
   readonly full: boolean;
 }
 
 export interface FollowOptions {
   readonly after: number;
-  /** Called once, when everything that is there has been handed over. */
+  /** Called once, when all stored events have been returned. */
   readonly onCaughtUp?: (() => void) | undefined;
 }
 
-/** The live half of a store: hands appended events to whoever follows their session. */
+/** Passes appended events to the followers of their session. */
 export interface Followers {
   follow(sessionId: string, options: FollowOptions, signal: AbortSignal): AsyncIterable<Event>;
   /** Events that this process appended, after their commit. */
   deliver(sessionId: string, events: readonly Event[]): void;
-  /** Something was appended elsewhere: whoever follows the session reads it. */
+  /** Another process has appended events: the followers of the session read the store. */
   poke(sessionId: string): void;
-  /** Whose session it is, if it began here a moment ago: then the store need not be asked whether it exists. */
+  /** The tenant of a session that this process created a moment ago, which saves a lookup in the store. */
   tenantOf(sessionId: string): string | undefined;
-  /** Sessions that are followed now, for a sweep of what was not announced. */
+  /** The sessions that have followers, for a sweep of events that were not announced. */
   followed(): readonly string[];
-  /** The session is gone: its followers end. */
+  /** Ends the followers of a deleted session. */
   end(sessionId: string): void;
   onNews(listener: NewsListener): () => void;
   /** Ends every follower. */
   close(): void;
 }
 
-/** Hears which session has news: with the events if this process appended them, without if another one did. */
+/** Called when a session has new events: with the events if this process appended them, without if another one did. */
 export type NewsListener = (sessionId: string, events: readonly Event[] | undefined) => void;
 
 interface Follower {
   queue: Event[];
-  /** How large the events in the queue are together, as far as they were handed over. */
+  /** The size of the events in the queue, in bytes. */
   queued: number;
-  /** Something is missing in the queue: read the store. */
+  /** Whether events are missing in the queue, so that the store must be read. */
   stale: boolean;
   ended: boolean;
   wake: () => void;
 }
 
-/** Large events make short stretches: what is read ahead for a follower that is slow waits in memory. */
+/** The limit of a read. It counts bytes too, because events that are read ahead for a slow follower are in memory. */
 const STRETCH: StretchLimit = { events: 1000, bytes: 1024 * 1024 };
 /** A follower that does not keep up re-reads the store instead of holding a growing queue in memory. */
 const QUEUE_LIMIT = 1000;
 const QUEUE_BYTES = 1024 * 1024;
-/** How many logs that began here are remembered, and up to which length: whoever begins a session follows it at once. */
+/** How many logs that began here are kept, and up to which length: a new session is usually followed at once. */
 const BEGINNINGS = 64;
 const BEGINNING_LENGTH = 8;
 
@@ -68,7 +68,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
   const bySession = new Map<string, Set<Follower>>();
   const listeners = new Set<NewsListener>();
   const reading = new Map<string, Promise<Stretch>>();
-  /** Whole logs, as far as they are known here: forgotten when they grow or when anybody else writes to them. */
+  /** Complete logs of new sessions. A log is dropped when it becomes long or another process writes to it. */
   const beginnings = new Map<string, readonly Event[]>();
 
   function remember(sessionId: string, events: readonly Event[]): void {
@@ -101,7 +101,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     { after, onCaughtUp }: FollowOptions,
     signal: AbortSignal,
   ): AsyncGenerator<Event> {
-    // Subscribe before reading: what is appended in between then waits in the queue instead of being missed.
+    // Subscribe before reading: events that are appended in between are in the queue instead of being missed.
     const follower = subscribe(sessionId);
     const stop = (): void => follower.wake();
     signal.addEventListener("abort", stop);
@@ -127,7 +127,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
           caughtUp = undefined;
           await new Promise<void>((resolve) => {
             follower.wake = resolve;
-            // An abort or news between the check above and here must not be slept through.
+            // An abort or news may have arrived since the check above.
             if (over() || follower.stale || follower.queue.length > 0) resolve();
           });
           continue;
@@ -147,14 +147,14 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     }
   }
 
-  /** Whoever asks for the same stretch in the same moment shares one answer: news of a session wakes all its followers. */
+  /** Followers that ask for the same stretch at the same time share one read: news of a session wakes all its followers. */
   function shared(sessionId: string, after: number): Promise<Stretch> {
     const key = `${sessionId} ${after}`;
     const found = reading.get(key);
     if (found) return found;
     const stretch = read(sessionId, after, STRETCH);
     reading.set(key, stretch);
-    // Only for this moment: a read that began before the news that woke somebody later might not have it.
+    // Only within this microtask: a read that began earlier may not have the event that woke a later follower.
     queueMicrotask(() => reading.delete(key));
     return stretch;
   }
@@ -182,7 +182,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
       for (const follower of followers ?? []) {
         if (follower.queue.length === 0) follower.queued = 0;
         const isLong = follower.queue.length + events.length > QUEUE_LIMIT;
-        // A follower that waits takes whatever comes: it hands it over at once.
+        // A follower with an empty queue takes an event of any size, because it returns it at once.
         if (isLong || (follower.queue.length > 0 && follower.queued + size > QUEUE_BYTES)) {
           follower.queue = [];
           follower.stale = true;

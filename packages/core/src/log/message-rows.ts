@@ -49,7 +49,7 @@ function outcomeOf(content: unknown, isError: boolean): JsonObject {
   return isError ? { result: null, error: content } : { result: valueOf(content), error: null };
 }
 
-/** Text that is exactly the JSON of an object or a list is that value: nothing is lost, because it can be written again. */
+/** Text that is exactly the JSON of an object or a list becomes that value. The text can be restored from it. */
 function valueOf(content: unknown): unknown {
   if (typeof content !== "string" || !/^[{[]/.test(content)) return content;
   try {

@@ -16,7 +16,7 @@ import type {
 
 type OpenRunUpdate = Omit<RunUpdate, "models"> & { readonly models: (Counters & { readonly model: string })[] };
 
-/** The changes while events are read one after the other. */
+/** The changes that are collected while events are read. */
 interface OpenChanges {
   sessionInsert: SessionColumns | null;
   sessionSet: Partial<SessionColumns>;
@@ -30,7 +30,7 @@ interface OpenChanges {
   awaitCloses: Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
   checkpointInserts: Checkpoint[];
   fileInserts: FileRow[];
-  /** Where in `messageInserts` the rows of a message stand. */
+  /** The indexes in `messageInserts` of each message's rows. */
   readonly places: Map<string, number[]>;
 }
 
@@ -137,7 +137,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
       if (data.container_id !== null) changes.sessionSet.container_id = data.container_id;
       const update = runUpdate(changes, data.run_id);
       update.set.model = data.model;
-      // An answer ends what was reserved for the ones that broke off.
+      // A complete answer ends the reservations of the calls that broke off.
       update.set.reserved_micros = 0;
       changes.sessionSet.reserved_micros = 0;
       changes.sessionSet.reserved_until = null;
@@ -162,7 +162,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     }
     case "await.opened":
       changes.sessionSet.status = "awaiting";
-      // What is only for people (`about`) and the child of a subagent stay in the event: the table has no column for them.
+      // The table has no columns for `about` and the subagent's session: they are only in the event.
       for (const { session_id: _child, about: _about, ...opened } of event.data.awaits)
         changes.awaitInserts.push({
           ...opened,
@@ -286,7 +286,7 @@ function count(changes: OpenChanges, call: ReturnType<typeof callIn>): void {
   }
 }
 
-/** A call without a whole answer: what it may have cost beyond what is counted is reserved. */
+/** A call that broke off: what it may have cost beyond its known usage is reserved. */
 function breakOff(changes: OpenChanges, run_id: string, lost: NonNullable<Of<"step.error">["data"]["lost"]>): void {
   const { set } = runUpdate(changes, run_id);
   set.model ??= displayText(lost.model);
@@ -297,7 +297,7 @@ function breakOff(changes: OpenChanges, run_id: string, lost: NonNullable<Of<"st
   changes.sessionSet.reserved_until = until;
 }
 
-/** The text of an answer that broke off becomes a message that says so. */
+/** The text of an answer that broke off becomes a message that is marked as interrupted. */
 function interrupt(
   changes: OpenChanges,
   event: Event,

@@ -1,7 +1,7 @@
 import type { FactData } from "@skein/protocol";
 import type { Reservation, SessionState } from "./state.ts";
 
-/** How long a reservation counts if the session has no answer before: by then the provider's own figures are known. */
+/** How long a reservation counts if no complete answer ends it before. After a day the provider's own figures are known. */
 const RESERVED_MS = 24 * 60 * 60_000;
 
 export function reservedUntil(at: string): string {
@@ -12,14 +12,14 @@ export function reserve(state: SessionState, reservation: Reservation): void {
   if (reservation.micros > 0) state.reservations.push(reservation);
 }
 
-/** What is reserved now, in the whole session or in one of its runs. */
+/** The reserved amount of a session, or of one of its runs. */
 export function reservedMicros({ reservations }: SessionState, now: number, runId?: string): number {
   return reservations
     .filter((one) => (runId === undefined || one.runId === runId) && Date.parse(one.until) > now)
     .reduce((sum, { micros }) => sum + micros, 0);
 }
 
-/** What a fact says of a reservation that is added to those of this state. */
+/** The reservation to add to a state, from the fields of a fact. */
 export function reservationOf(
   state: SessionState,
   { runId, micros, now }: { readonly runId: string; readonly micros: number; readonly now: number },

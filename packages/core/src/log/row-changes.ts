@@ -13,7 +13,7 @@ export interface MessageInsert extends RowPart {
   readonly createdAt: string;
 }
 
-/** Gives numbers to rows that are there already: `first` for part 0, and so on. */
+/** Numbers existing rows: `first` for part 0, and so on. */
 export interface MessageEntry {
   readonly messageId: string;
   readonly runId: string;
@@ -51,7 +51,7 @@ export interface RunUpdate {
     long_context_applied?: boolean;
   };
   readonly add: RunCounters;
-  /** What of it goes to which model. */
+  /** The same counters by model. */
   readonly models: readonly (Counters & { readonly model: string })[];
 }
 
@@ -78,7 +78,7 @@ export interface Changes {
   readonly fileInserts: readonly FileRow[];
 }
 
-/** A row as the port hands it out. */
+/** A row as the port returns it. */
 export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
   return {
     id: row.id,

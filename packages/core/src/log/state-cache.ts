@@ -15,12 +15,12 @@ export interface StateCache {
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
   /** Gives a state back that is exactly the fold of its log. */
   put(state: SessionState): void;
-  /** Reads a state from the store, whatever the cache thinks. */
+  /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
   close(): void;
 }
 
-/** Events after a snapshot that make a new one worth its write. */
+/** After how many events a new snapshot is written. */
 const SNAPSHOT_EVERY = 500;
 
 export function createStateCache({ store, size = 1000 }: StateCacheDeps): StateCache {
@@ -36,7 +36,7 @@ export function createStateCache({ store, size = 1000 }: StateCacheDeps): StateC
     }
   }
 
-  /** Follows along with what this process appends, so that a session that begins here never has to be read. */
+  /** Folds the events that this process appends, so that a session that begins here never has to be read. */
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
     const [first] = events ?? [];
     const known = states.get(sessionId);
@@ -71,7 +71,7 @@ export function createStateCache({ store, size = 1000 }: StateCacheDeps): StateC
       const since = state.sequence - (snapshots.get(state.sessionId) ?? 0);
       if (state.run || since < SNAPSHOT_EVERY || since < state.sequence / 2) return;
       snapshots.set(state.sessionId, state.sequence);
-      // A snapshot only saves work: if it cannot be written, the next one will be.
+      // A snapshot only saves work: if it cannot be written, a later one is.
       store.writeSnapshot(state.sessionId, snapshotOf(state)).catch(() => snapshots.delete(state.sessionId));
     },
     load,

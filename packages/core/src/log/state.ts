@@ -19,15 +19,17 @@ export interface CallState {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: unknown;
+  /** Whoever approved the call gave it another input than the model. */
+  readonly isChanged: boolean;
   /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
   phase: "asked" | "started" | "waiting" | "done";
   /** What it waits for, while it waits. */
   awaiting: FactData<"await.opened">["awaits"][number]["kind"] | null;
   openedAt: string | null;
-  /** Somebody allowed it to run. */
+  /** Whether the call was approved. */
   approved: boolean;
   policy: "once" | "repeatable" | null;
-  /** The fence under which it was started: an older one than the driver's means that its worker is gone. */
+  /** The fence under which it was started. If the driver has a newer one, the worker that started it is gone. */
   startedUnder: number;
   expiresAt: string | null;
   /** An answer from outside that the driver has not looked at yet. */
@@ -86,7 +88,7 @@ export interface RunState {
   /** How often it was taken up again without getting any further. */
   resumesWithoutProgress: number;
   validationFailures: number;
-  /** What was noticed about the tools and is in the log. */
+  /** The notices about tools that are in the log. */
   noticed: string[];
   /** The step that will follow has had its compaction check. */
   compactionChecked: boolean;
@@ -138,7 +140,7 @@ export interface SessionState {
   files: Record<string, FileEntry>;
   /** Entries of a Claude Code transcript that the log holds. */
   transcriptEntries: number;
-  /** What was asked of the session while it ran and holds from then on. */
+  /** The permission mode and model that were set during a run. They hold from then on. */
   control: { permissionMode: string | null; model: string | null };
   /** Rewinds that were asked for and not done yet. */
   rewinds: FactData<"rewind.requested">[];

@@ -1,10 +1,19 @@
-import { type Fact, type FactData, type Usage, exactCost, microsOf, priceCall } from "@skein/protocol";
+import {
+  type CallCost,
+  type Fact,
+  type FactData,
+  type ModelPrice,
+  type Usage,
+  exactCost,
+  microsOf,
+  priceCall,
+} from "@skein/protocol";
 import { estimateTokens } from "../log/estimate-tokens.ts";
 import { reservationOf } from "../log/reservations.ts";
 import { type BrokenCall, type InterruptedAnswer, stepAbandoned } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
-import { modelOf, requestOf } from "./request.ts";
+import { callOf, modelOf } from "./request.ts";
 
 type OpenCall = FactData<"step.started">;
 
@@ -13,7 +22,7 @@ export function callKeyOf({ run_id, step, attempt, purpose }: OpenCall): string 
   return `${run_id}/${purpose}/${step}/${attempt}`;
 }
 
-/** The open model call is given up. What is known of it is its usage; what else it may have cost is reserved. */
+/** Abandons the open model call. Its known usage is recorded; what else it may have cost is reserved. */
 export function abandonedCall(
   state: SessionState,
   run: RunState,
@@ -21,9 +30,11 @@ export function abandonedCall(
     now,
     arrived,
     reason,
+    price,
   }: {
     readonly now: number;
     readonly arrived: Arrived | undefined;
+    readonly price: ModelPrice | undefined;
     readonly reason: NonNullable<FactData<"step.abandoned">["reason"]>;
   },
 ): Fact {
@@ -32,34 +43,35 @@ export function abandonedCall(
   return stepAbandoned(
     { runId: call.run_id, step: call.step },
     {
-      ...brokenCall(state, call, { now, known: own }),
+      ...brokenCall(state, call, { now, known: own, price }),
       reason,
-      // A run that goes on asks again, and its next answer takes the place of this one.
+      // A run that continues calls the model again, and the next answer replaces this one.
       answer: reason === "cancelled" ? interruptedAnswer(call, own) : undefined,
     },
   );
 }
 
-/** What is known of a call without a whole answer. */
+/** What is known of a call that broke off. */
 type Known = Pick<Arrived, "model" | "usage" | "isCounted">;
 
-/** A call without a whole answer: the counts that are known, and the rest that it may have cost as a reservation. */
+/** A call that broke off: its known usage, and the rest that it may have cost as a reservation. */
 export function brokenCall(
   state: SessionState,
   call: OpenCall,
-  { now, known }: { readonly now: number; readonly known: Known | undefined },
+  { now, known, price }: { now: number; known: Known | undefined; price: ModelPrice | undefined },
 ): BrokenCall {
   const model = known?.model ?? (call.model || modelOf(state));
   const usage = known?.usage ?? { input_tokens: 0, output_tokens: 0 };
   const simulated = call.simulated === true;
-  if (known?.isCounted) return { model, usage, simulated };
+  if (known?.isCounted) return { model, usage, simulated, price };
   if (simulated) return { model, usage, estimated: true, simulated };
-  const micros = possibleRest(model, usage, mostUsage(state, call, known));
+  const cost = (counts: Usage) => priceCall(model, counts, price);
+  const micros = possibleRest(cost(usage), cost(mostUsage(state, call, known)));
   const reserved = micros > 0 ? reservationOf(state, { runId: call.run_id, micros, now }) : undefined;
-  return { model, usage, estimated: true, reserved };
+  return { model, usage, estimated: true, reserved, price };
 }
 
-/** The text of an answer that broke off, if it has any and belongs to the conversation. */
+/** The text of an answer that broke off; undefined if it has none, or is not part of the conversation. */
 export function interruptedAnswer(
   { purpose }: OpenCall,
   arrived: Pick<Arrived, "messageId" | "content"> | undefined,
@@ -68,11 +80,12 @@ export function interruptedAnswer(
   return { messageId: arrived.messageId, content: arrived.content };
 }
 
-/** The most that a call can have used: the answer as long as it may be; without a word of the stream, the whole request written to the cache. */
+/** The most that a call can have used: an answer of the maximal length and, if the stream told nothing, the whole request written to the cache. */
 function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined): Usage {
   if (known && known.model !== null)
     return { ...known.usage, output_tokens: Math.max(known.usage.output_tokens, call.max_tokens) };
-  const sent = estimateTokens(requestOf(state, call.purpose, call.max_tokens).body);
+  const { system, turns, tools } = callOf(state, call.purpose, call.max_tokens);
+  const sent = estimateTokens({ system, turns, tools });
   return {
     input_tokens: 0,
     output_tokens: call.max_tokens,
@@ -80,8 +93,7 @@ function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined
   };
 }
 
-/** What the most costs beyond what is known, in micro-dollars; 0 for a model without a price. */
-function possibleRest(model: string, known: Usage, most: Usage): number {
-  const [least, limit] = [priceCall(model, known), priceCall(model, most)];
+/** The cost of the maximal usage beyond the known usage, in micro-dollars; 0 for a model without a price. */
+function possibleRest(least: CallCost | undefined, limit: CallCost | undefined): number {
   return least && limit ? microsOf(exactCost(limit).total - exactCost(least).total) : 0;
 }

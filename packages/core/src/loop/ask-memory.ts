@@ -2,7 +2,7 @@ import { type Failure, JsonObject } from "@skein/protocol";
 import { z } from "zod";
 import { problemOf } from "./run-tool.ts";
 
-/** What a memory answers. It may be code of anybody, so its answers are an edge. */
+/** The shapes of a memory's answers. A memory may be a user's code, so its answers are checked. */
 export const MEMORY_ANSWERS = {
   retrieve: z.object({ found: z.int().nonnegative(), memories: z.array(z.string()) }),
   update: z.int().nonnegative(),
@@ -17,7 +17,7 @@ function isWritable(value: JsonObject): boolean {
   }
 }
 
-/** A memory that fails, or answers in another shape, is said to have, and the run goes on without it. */
+/** Calls a memory. If it fails or answers in another shape, the error is recorded and the run continues without it. */
 export async function askMemory<Answer>(
   shape: z.ZodType<Answer>,
   otherwise: Answer,

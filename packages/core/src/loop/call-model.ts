@@ -4,12 +4,14 @@ import {
   type FactData,
   type Failure,
   type Ids,
+  type ModelPrice,
+  type ModelStreamEvent,
   isToolUse,
   textOf,
 } from "@skein/protocol";
 import type { Live } from "../live/live.ts";
 import { createOffsets } from "../live/live.ts";
-import { type Model, ModelFailure, type ModelReply } from "../ports/model.ts";
+import { type ModelCatalog, ModelFailure, type ModelReply } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
@@ -17,20 +19,20 @@ import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
 import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "../run/arriving-answer.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./tool-pairs.ts";
-import { requestOf } from "./request.ts";
+import { callOf } from "./request.ts";
 
 export interface CallDeps {
-  readonly model: Model;
+  readonly models: ModelCatalog;
   readonly live: Live;
   readonly now: () => number;
   readonly ids: Ids;
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
-  /** Told of the answer that is on its way, so that whoever ends the call knows what has arrived. */
+  /** Receives the answer while it arrives, so that its part is known if the call is ended. */
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
-/** Makes the open model call and says what came of it: a reply, a retry later, or the end. */
+/** Makes the open model call. Returns its facts: a reply, a retry later, or a failure. */
 export async function callModel(
   state: SessionState,
   current: RunState,
@@ -43,10 +45,10 @@ export async function callModel(
   const answer = createArrivingAnswer(callKeyOf(call), messageId);
   deps.arriving(answer);
   try {
-    const request = requestOf(state, call.purpose, call.max_tokens);
     const publish = publisher(state, call, messageId, deps);
-    const reply = await deps.model.call(
-      request,
+    const model = deps.models.named(state.tenant, call.model);
+    const reply = await model.call(
+      callOf(state, call.purpose, call.max_tokens),
       (event) => {
         answer.add(event);
         publish(event);
@@ -55,7 +57,7 @@ export async function callModel(
     );
     refuseRepeated(state, reply);
     const durationMs = Math.max(0, deps.now() - started);
-    const generated = replied(call, { reply, messageId, durationMs }, deps);
+    const generated = replied(call, { reply, messageId, durationMs, price: model.price }, deps);
     const text = textOf([...reply.content]);
     if (call.purpose === "title") return [generated, ...titled(text)];
     if (call.purpose !== "compaction") return [generated];
@@ -63,13 +65,14 @@ export async function callModel(
   } catch (error) {
     if (signal.aborted) return [];
     const durationMs = Math.max(0, deps.now() - started);
-    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar() })];
+    const { price } = deps.models.named(state.tenant, call.model);
+    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar(), price })];
   } finally {
     deps.live.clear(state.sessionId);
   }
 }
 
-/** A call is known by its id: a second one of the same id would be taken for the first, and no model would take both. */
+/** Rejects a reply that repeats the id of an earlier tool call: ids identify calls, and the API rejects repeated ones. */
 function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelReply): void {
   const ids = ([...content] as ContentBlock[]).filter(isToolUse).map(({ id }) => id);
   const repeated = ids.find((id, at) => ids.indexOf(id) < at || knownCalls(transcript).has(id));
@@ -80,11 +83,11 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
   );
 }
 
-/** Passes the model's stream on to whoever watches. Only the conversation is shown, not titles and summaries. */
+/** Publishes the model's stream as drafts. Titles and summaries are not published. */
 function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
   const offsetOf = createOffsets();
   const shown = call.purpose === "step" || call.purpose === "summary";
-  return (event: Parameters<Parameters<Model["call"]>[1]>[0]): void => {
+  return (event: ModelStreamEvent): void => {
     if (!shown) return;
     const { run_id, step, attempt } = call;
     const offset = offsetOf(event);
@@ -94,15 +97,17 @@ function publisher(state: SessionState, call: FactData<"step.started">, messageI
 
 function replied(
   call: FactData<"step.started">,
-  { reply, messageId, durationMs }: { reply: ModelReply; messageId: string; durationMs: number },
+  { price, ...answer }: { reply: ModelReply; messageId: string; durationMs: number; price: ModelPrice | undefined },
   { ids }: CallDeps,
 ): Fact {
   const place = { runId: call.run_id, step: call.step };
+  const { reply, messageId, durationMs } = answer;
   return stepGenerated(place, call.purpose, {
     ...reply,
     messageId,
     resultsMessageId: ids,
     durationMs,
+    price,
     simulated: call.simulated === true,
   });
 }
@@ -117,12 +122,18 @@ function titled(text: string): readonly Fact[] {
   return title === "" ? [] : [titleGenerated(title)];
 }
 
-/** Retries are facts: written down with when the next attempt may begin, so that they survive the worker. */
+interface FailedCall {
+  readonly durationMs: number;
+  readonly arrived: Arrived;
+  readonly price: ModelPrice | undefined;
+}
+
+/** The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it survives the worker. */
 function failure(
   state: SessionState,
   current: RunState,
   error: unknown,
-  { random, now, durationMs, arrived }: CallDeps & { readonly durationMs: number; readonly arrived: Arrived },
+  { random, now, durationMs, arrived, price }: CallDeps & FailedCall,
 ): Fact {
   const call = current.call as FactData<"step.started">;
   const known = error instanceof ModelFailure ? error : undefined;
@@ -130,7 +141,7 @@ function failure(
     code: "internal",
     message: error instanceof Error ? error.message : String(error),
   };
-  const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived) });
+  const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived), price });
   const attempt = current.attempts + 1;
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
   if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries)) {
@@ -142,7 +153,7 @@ function failure(
   return stepRetried(current, { attempt, error: problem, delayMs, lost });
 }
 
-/** What is known of an answer that broke off: as the model counted it, and where it stopped counting as much as arrived. */
+/** The usage of an answer that broke off: the model's counts, or what has arrived if that is more. */
 function told({ usage, whole }: NonNullable<ModelFailure["begun"]>, { model, usage: arrived }: Arrived) {
   const output_tokens = whole ? usage.output_tokens : Math.max(usage.output_tokens, arrived.output_tokens);
   return { model, usage: { ...usage, output_tokens }, isCounted: whole };

@@ -23,7 +23,7 @@ const KEPT_TURNS = 6;
 /** Results longer than this are cut before anything is dropped. */
 const CUT_AT = 2000;
 
-/** What each compactor does to a conversation that has grown too long. None breaks a pair of call and result. */
+/** The compactors. Each shortens a conversation without separating a call from its result. */
 const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
   none: (messages) => messages,
   summarize: (messages) => messages,
@@ -31,7 +31,7 @@ const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
   sliding_window: slidingWindow,
 };
 
-/** A check before a model call: below the threshold it leaves its reason, above it what the model is shown from then on. */
+/** Checks the context before a model call. The fact has the reason and, above the threshold, the messages that the model is shown from then on. */
 export async function compact(state: SessionState, current: RunState, deps: HookDeps): Promise<readonly Fact[]> {
   const agent = state.agent as AgentConfig;
   const started = deps.now();
@@ -39,7 +39,7 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
   if (state.contextTokens <= threshold)
     return [checked(state, { reason: "below_threshold", messages: null, durationMs: 0 })];
   const before = contextOf(state);
-  // The system prompt and the tools were measured too, and no compactor can make them smaller.
+  // The measured tokens include the system prompt and the tools, which no compactor can shorten.
   const target = Math.max(0, Math.floor(threshold * 0.7) - besidesMessages(state));
   const messages = COMPACTORS[agent.compactor_type](before, target);
   if (estimateTokens(messages) >= estimateTokens(before))
@@ -49,9 +49,9 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
 }
 
 /**
- * The conversation goes on from the first prompt, the model's own summary and what came since the last prompt.
+ * The conversation continues with the first prompt, the model's summary, and the messages since the last prompt.
  *
- * If that alone is too long, the prompt is kept and what was done about it so far is left to the summary.
+ * If that is still too long, of the messages since the last prompt only the prompt itself is kept.
  */
 export function compactedBySummary(
   state: SessionState,
@@ -72,7 +72,7 @@ export function compactedBySummary(
   ];
   const shorter = rest.length > 0 && estimateTokens(messages) < estimateTokens(context);
   const said = summary.trim() !== "";
-  // A model that says nothing must not take the place of all that was said.
+  // An empty summary must not replace the conversation.
   const reason = !said ? "no_summary" : shorter ? "above_threshold" : "nothing_to_remove";
   const left = said && shorter ? messages : null;
   return withHooks(state, current, checked(state, { reason, messages: left, durationMs }), deps);
@@ -83,7 +83,7 @@ interface HookDeps {
   readonly now: () => number;
 }
 
-/** Memory has the last word before a compaction that is applied, and the first after it. */
+/** Calls the memory's hooks before and after a compaction. */
 async function withHooks(
   state: SessionState,
   current: RunState,
@@ -109,12 +109,12 @@ function checked(
   return compactionChecked(state, { reason, messages, tokensAfter, durationMs });
 }
 
-/** What of the context is not in its messages: the system prompt, the tools, and what an estimate misses. */
+/** The tokens of the context that are not in its messages: the system prompt, the tools, and the error of the estimate. */
 function besidesMessages(state: SessionState): number {
   return Math.max(0, state.contextTokens - estimateTokens(contextOf(state)));
 }
 
-/** Step by step until it fits: without thinking, with shorter results, without results, without old turns. */
+/** Shortens step by step until the messages fit: drops thinking, shortens results, drops results, drops old turns. */
 function slidingWindow(messages: readonly Turn[], target: number): readonly Turn[] {
   let left = messages;
   for (const edit of [withoutThinking, withShortResults, withoutResults]) {
@@ -152,8 +152,8 @@ function withoutResults(block: ContentBlock): ContentBlock {
 }
 
 /**
- * Keeps the first message and as many of the last as fit. They begin with a user's word, or in the middle of a run with
- * one of its steps, and then the prompt of that run is kept as well.
+ * Keeps the first message and as many of the last as fit. The kept part begins with a user's message, or with a step in
+ * the middle of a run; then the prompt of that run is kept as well.
  */
 function withoutOldTurns(messages: readonly Turn[], target: number): readonly Turn[] {
   const [first, ...rest] = messages;

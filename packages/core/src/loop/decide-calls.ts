@@ -1,4 +1,4 @@
-import type { Content, Fact, FactData, StopReason } from "@skein/protocol";
+import type { Content, Fact, FactData, ModelPrice, StopReason } from "@skein/protocol";
 import { isApproval } from "../run/approval.ts";
 import {
   type OpenedAwait,
@@ -20,11 +20,15 @@ const CUT_OFF =
 const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
-/** Calls that a dead worker left open: what may run again will, what may not is closed as unknown. */
-export function orphans(state: SessionState, current: RunState, now: number): readonly Fact[] {
+/** Closes the calls that a dead worker left open and that may not run again, with an unknown outcome. */
+export function orphans(
+  state: SessionState,
+  current: RunState,
+  { now, price }: { readonly now: number; readonly price: ModelPrice | undefined },
+): readonly Fact[] {
   const facts: Fact[] = [];
   if (current.call && current.callUnder !== current.fence)
-    facts.push(abandonedCall(state, current, { now, arrived: undefined, reason: "worker_lost" }));
+    facts.push(abandonedCall(state, current, { now, arrived: undefined, reason: "worker_lost", price }));
   for (const call of current.calls) {
     if (call.phase !== "started" || call.startedUnder === current.fence) continue;
     facts.push(
@@ -34,7 +38,7 @@ export function orphans(state: SessionState, current: RunState, now: number): re
   return facts;
 }
 
-/** The tool calls of a step: answered, started, awaited, and at last handed to the model together. */
+/** Decides about the tool calls of a step: they are answered, started or awaited, and their results go to the model together. */
 export function decideCalls(state: SessionState, current: RunState, now: number, view: View): Decision {
   const refused = refusals(current);
   if (refused.length > 0) return appendFacts(...refused);
@@ -54,7 +58,7 @@ export function decideCalls(state: SessionState, current: RunState, now: number,
   return sleepUntil(expiries.length === 0 ? null : Math.min(...expiries));
 }
 
-/** The run ends: every call that is not done gets a result, and the results enter the transcript. */
+/** Closes the calls of a run that ends: each open call gets a result, and the results enter the transcript. */
 export function closeCalls(state: SessionState, current: RunState, stopReason: StopReason): readonly Fact[] {
   const open = current.calls.filter(({ phase }) => phase !== "done");
   if (open.length === 0) return [messageEntered(state, current.resultsMessageId ?? "")];
@@ -64,7 +68,7 @@ export function closeCalls(state: SessionState, current: RunState, stopReason: S
   ]);
 }
 
-/** Nobody waits for these any more: they are told to stop before the run that began them ends. */
+/** Effects that stop the subagents of a run that ends. */
 export function waitingSubagents(current: RunState): readonly Effect[] {
   return current.calls
     .filter(({ phase, awaiting, answer }) => phase === "waiting" && awaiting === "subagent" && !answer)
@@ -75,23 +79,23 @@ function cancelSubagent(toolUseId: string): Effect {
   return { kind: "cancel-subagent", key: `cancel/${toolUseId}`, toolUseId };
 }
 
-/** Whether the time of a call that waits is over. */
+/** Whether a waiting call has reached its time limit. */
 function isLate({ phase, answer, expiresAt }: CallState, now: number): boolean {
   return phase === "waiting" && !answer && expiresAt !== null && Date.parse(expiresAt) <= now;
 }
 
-/** The end of a call whose subagent was told to stop: its run ends before it, or its time is over. */
+/** Facts that end a call whose subagent was told to stop, because the run ends or the time limit is reached. */
 export function cancelledCall(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (isLate(call, now)) return settle(current, call, now);
   return [unanswered(current, call), toolClosed(current, call, CANCELLED_RESULT)];
 }
 
-/** Nobody waits for this answer any more. */
+/** The fact that a call no longer waits for its answer. */
 function unanswered(current: RunState, { toolUseId }: CallState): Fact {
   return awaitResolved(current, toolUseId, { resolution: "cancelled", waitedMs: 0 });
 }
 
-/** Calls that must not run: the last one of an answer that was cut off, those of a refusal, and of a summary, which has no tools. */
+/** Results for calls that must not run: the last call of a truncated answer, and calls in a refusal or a summary. */
 function refusals(current: RunState): readonly Fact[] {
   const refuse = (calls: readonly CallState[], content: string): readonly Fact[] =>
     calls
@@ -102,7 +106,7 @@ function refusals(current: RunState): readonly Fact[] {
   return current.stopReason === "max_tokens" ? refuse(current.calls.slice(-1), CUT_OFF) : [];
 }
 
-/** What has come of a call that waits: an answer, or the end of the time it had. */
+/** Facts for a waiting call that has its answer or has reached its time limit. */
 function settle(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (call.phase !== "waiting") return [];
   const waitedMs = call.openedAt === null ? 0 : Math.max(0, now - Date.parse(call.openedAt));
@@ -122,7 +126,7 @@ function answered(current: RunState, call: CallState, waitedMs: number): readonl
     return [resolution, toolClosed(current, call, { outcome: "failed", content: denial(answer.content) })];
   }
   const outcome = answer.is_error ? "failed" : "committed";
-  // What somebody answers is held to the same as what a tool returns.
+  // Answers have the same limits as results of tools.
   const content = resultContent(answer.content);
   return [resolution, toolClosed(current, call, { outcome, content, isError: answer.is_error })];
 }
@@ -131,7 +135,7 @@ function denial(reason: Content): Content {
   return typeof reason === "string" ? `This call was not allowed. ${reason}`.trim() : reason;
 }
 
-/** Calls that nobody has begun: those of this process are started, the others are announced. */
+/** Facts for calls that have not begun: calls of tools in this process are started, the others are awaited. */
 function openings(state: SessionState, current: RunState, now: number, view: View): readonly Fact[] {
   const facts: Fact[] = [];
   const awaits: OpenedAwait[] = [];
@@ -160,7 +164,7 @@ function openings(state: SessionState, current: RunState, now: number, view: Vie
   return facts;
 }
 
-/** A call that does not fit its schema is not begun, and nobody is asked about it. */
+/** What is wrong with the input of a call, as a sentence; undefined if it fits the schema. Such a call is neither run nor asked about. */
 function misfit(tool: Tool, call: CallState): string | undefined {
   try {
     tool.parse(call.input);
@@ -176,7 +180,7 @@ function awaited(tool: Tool, call: CallState): OpenedAwait["kind"] | undefined {
   return tool.executor === "question" ? "question" : undefined;
 }
 
-/** A subagent is begun before it is waited for: its id is derived from the call, so it cannot be begun twice. */
+/** The effects of a call. Starting a subagent twice is harmless, because its id is derived from the call. */
 function effectsOf(call: CallState, tool: Tool | undefined): readonly Effect[] {
   const { toolUseId } = call;
   if (call.phase === "started") return [{ kind: "run-tool", key: `tool/${toolUseId}`, toolUseId }];

@@ -2,7 +2,7 @@ import { affordableTokens, outOfMoneyEnd, outOfMoney } from "../run/budget.ts";
 import { stepStarted } from "../run/facts/index.ts";
 import type { RunEnd } from "../run/rules.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
-import { type Decision, appendFacts, runEffects } from "./decision.ts";
+import { type Decision, type View, appendFacts, runEffects } from "./decision.ts";
 import { modelOf, outputLimit } from "./request.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
@@ -13,16 +13,16 @@ export function stepToRun(state: SessionState, current: RunState): "step" | "sum
   return next > (state.agent?.max_steps ?? 50) ? "summary" : "step";
 }
 
-/** The summarising compactor asks the model, so its work is a call like any other. */
+/** Whether the next model call must be a compaction, because the agent's compactor asks the model for a summary. */
 export function needsSummary(state: SessionState): boolean {
   return state.agent?.compactor_type === "summarize" && state.contextTokens > state.agent.compaction_threshold;
 }
 
-/** The intent to call the model, with what it may use. Written down first, so that a call can never be forgotten. */
+/** Records the intent to call the model, with its limits, before the call: a call can then never be forgotten. */
 export function startStep(
   state: SessionState,
   current: RunState,
-  { purpose, now, simulated }: { readonly purpose: Purpose; readonly now: number; readonly simulated?: boolean },
+  { purpose, now, model }: { readonly purpose: Purpose; readonly now: number; readonly model: View["model"] },
 ): Decision {
   const { agent } = state;
   if (!agent) return runEffects();
@@ -35,27 +35,32 @@ export function startStep(
         attempt: current.attempts + 1,
         purpose,
         model: modelOf(state),
-        max_tokens: purpose === "title" ? 64 : affordable(state, current, now),
+        max_tokens: purpose === "title" ? 64 : affordable(state, current, { now, model }),
         thinking_tokens: agent.thinking_tokens,
         tools_count: agent.tool_schemas.length + agent.server_tools.length,
         messages_count: contextOf(state).length,
         estimated_tokens: state.contextTokens,
-        ...(simulated && { simulated: true }),
+        ...(model.simulated && { simulated: true }),
       },
     ),
   );
 }
 
+interface NextStep {
+  readonly now: number;
+  readonly model: View["model"];
+}
+
 /** The end of a run that cannot pay for another call of the model; undefined while it can. */
-export function cannotPay(state: SessionState, current: RunState, now: number): RunEnd | undefined {
-  const broke = outOfMoney(state, current, { model: modelOf(state), now });
+export function cannotPay(state: SessionState, current: RunState, next: NextStep): RunEnd | undefined {
+  const broke = outOfMoney(state, current, { model: modelOf(state), price: next.model.price, now: next.now });
   if (broke) return broke;
-  return affordable(state, current, now) < 1
+  return affordable(state, current, next) < 1
     ? outOfMoneyEnd("What is left of the budget does not pay for another call of the model.")
     : undefined;
 }
 
-function affordable(state: SessionState, current: RunState, now: number): number {
+function affordable(state: SessionState, current: RunState, { now, model }: NextStep): number {
   const limit = state.agent ? outputLimit(state.agent) : 1;
-  return affordableTokens(state, current, { model: modelOf(state), limit, now });
+  return affordableTokens(state, current, { model: modelOf(state), price: model.price, limit, now });
 }

@@ -18,7 +18,7 @@ import { cannotPay, needsSummary, startStep, stepToRun } from "./decide-step.ts"
 import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
 import { brokenPairs, hasResults } from "./tool-pairs.ts";
 
-/** A server that dies again and again must not fill the log. */
+/** The most notices of a run: a tool server that fails repeatedly must not fill the log. */
 const MAX_NOTICES = 100;
 
 /** What should happen now. Pure: the same state, time and view always give the same answer. */
@@ -26,23 +26,23 @@ export function decide(state: SessionState, now: number, view: View): Decision {
   if (!state.run) return nextRun(state);
   const { runId } = state.run;
   const decision = decideRun(state, state.run, now, view);
-  // What one run wanted is not what the next one wants, even if it goes by the same name.
+  // Keys contain the run: an effect of one run is not an effect of the next one.
   return { ...decision, effects: decision.effects.map((effect) => ({ ...effect, key: `${runId}/${effect.key}` })) };
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
   if (view.startedHere === current.runId || current.fence === view.fence) return decideOwn(state, current, now, view);
-  // A run that waits and has nothing to do is not taken up, else a prompt that is queued meanwhile would count as a worker that died.
+  // A run that only waits is not resumed: otherwise each prompt that is queued meanwhile would count as a dead worker.
   const next = decideOwn(state, { ...current, fence: view.fence }, now, view);
   return next.sleep ? next : appendFacts(runResumed(current, view.fence));
 }
 
-/** What a run needs now whose driver has taken it up. */
+/** Decides about a run that this driver has started or resumed. */
 function decideOwn(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // Before the orphans: a cancelled run begins nothing again.
+  // Before the orphans, so that a cancelled run repeats nothing.
   const over = forcedEnd(state, current, view.lastProblem);
   if (over) return end(state, current, { now, view }, over);
-  const lost = orphans(state, current, now);
+  const lost = orphans(state, current, { now, price: view.model.price });
   if (lost.length > 0) return appendFacts(...lost);
   if (current.failure) return end(state, current, { now, view }, endWith(current.failure));
   if (current.replyId) return appendFacts(messageEntered(state, current.replyId));
@@ -63,7 +63,7 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
 }
 
-/** The next prompt opens a run; without one, the session sleeps. */
+/** Starts a run with the next prompt. Without one, the session sleeps. */
 export function nextRun(state: SessionState): Decision {
   const prompt = nextPrompt(state);
   if (!prompt) return sleepUntil(null);
@@ -74,12 +74,12 @@ export function nextRun(state: SessionState): Decision {
 function hasReplied(state: SessionState, current: RunState): boolean {
   if (!current.stepDone || current.step === 0) return false;
   const last = state.transcript.at(-1);
-  // A summary or a refusal that asked for tools all the same got its results; nobody reads them.
+  // A summary or a refusal with tool calls has the results of those calls, but no further model call reads them.
   const isLast = current.lastPurpose === "summary" || current.stopReason === "refusal";
   return last?.role === "assistant" || (isLast && last !== undefined && hasResults(last));
 }
 
-/** The model has answered and asked for nothing: is that the end? */
+/** Decides whether an answer without tool calls ends the run. */
 function decideReply(state: SessionState, current: RunState, now: number, view: View): Decision {
   const { stopReason } = current;
   const complete = (reason: StopReason): Decision => finish(state, now, view, reason);
@@ -97,7 +97,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
       }),
     );
   if (view.validates && !current.answerValid) {
-    // The answer to the last correction is checked as well: it was paid for, and may be right.
+    // The answer to the last correction is validated too.
     const { validationFailures } = current;
     if (validationFailures > view.maxValidationFailures)
       return end(
@@ -115,12 +115,12 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
   return complete(stopReasonOf(stopReason));
 }
 
-/** What still belongs to a run before it is over. */
+/** The last effects of a run (title, memory), and then its end. */
 function finish(state: SessionState, now: number, view: View, stopReason: StopReason): Decision {
   const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return runEffects({ kind: "update-memory", key: "memory/update" });
   const wantsTitle = state.agent?.generate_title && state.title === null && !current.titleTried;
-  if (wantsTitle && !cannotPay(state, current, now))
+  if (wantsTitle && !cannotPay(state, current, { ...view, now }))
     return waitForRetry(current, now) ?? startStep(state, current, { ...view, purpose: "title", now });
   if (state.subagentOf && !current.parentInformed)
     return runEffects({ kind: "inform-parent", key: "parent", problem: null });
@@ -137,17 +137,17 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
     return appendFacts(stepsExhausted(current, state.agent?.max_steps ?? 0));
   const repairs = current.repaired ? [] : brokenPairs(contextOf(state));
   if (repairs.length > 0) return appendFacts(transcriptRepaired(current, repairs));
-  const broke = cannotPay(state, current, now);
+  const broke = cannotPay(state, current, { ...view, now });
   if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
     if (!needsSummary(state)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
-    // A summary is a call like any other: without the money for it the run is over.
+    // A compaction costs money too: without a budget for it the run ends.
     if (!broke) return startStep(state, current, { ...view, purpose: "compaction", now });
   }
   if (broke) return end(state, current, { now, view }, broke);
   return startStep(state, current, { ...view, purpose, now });
 }
 
-/** A call that failed for now is made again, but not before its time. */
+/** Waits until the next attempt of a failed call may begin. */
 function waitForRetry(current: RunState, now: number): Decision | undefined {
   const retryAt = current.retryAt === null ? 0 : Date.parse(current.retryAt);
   return retryAt > now ? runEffects({ kind: "wait", key: `retry/${current.retryAt}`, until: retryAt }) : undefined;
@@ -158,7 +158,7 @@ function modelCall(current: RunState): Effect {
   return { kind: "call-model", key: `model/${call?.purpose}/${call?.step}/${call?.attempt}` };
 }
 
-/** Ends a run that did not complete: every call gets its result, so that the transcript stays valid. */
+/** Ends a run that did not complete. Every call gets a result, so that the transcript stays valid. */
 function end(
   state: SessionState,
   current: RunState,
@@ -168,7 +168,9 @@ function end(
   if (current.replyId) return appendFacts(messageEntered(state, current.replyId));
   if (current.call) {
     const reason = stopReason === "cancelled" ? "cancelled" : "worker_lost";
-    return appendFacts(abandonedCall(state, current, { now, arrived: view.arrived?.(), reason }));
+    return appendFacts(
+      abandonedCall(state, current, { now, arrived: view.arrived?.(), reason, price: view.model.price }),
+    );
   }
   const children = waitingSubagents(current);
   if (children.length > 0) return runEffects(...children);

@@ -1,31 +1,32 @@
 import type { Fact } from "@skein/protocol";
+import type { Model } from "../ports/model.ts";
 import type { Tool } from "../ports/tool.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
 
-/** What a driver knows besides the log. */
+/** What a driver knows that is not in the log. */
 export interface View {
   /** The fence of the lease it drives under. */
   readonly fence: number;
   /** The run that this driver started itself: it needs no resuming. */
   readonly startedHere: string | null;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** What was noticed about the tools so far. */
+  /** The notices about tools so far. */
   readonly notices: readonly string[];
   /** Whether the agent's code checks final answers, and how often it may send one back. */
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
-  /** The model of this process is a simulation. */
-  readonly simulated?: boolean;
-  /** What has arrived of the model call that is under way here. */
+  /** What is known of the model that the session would ask next. */
+  readonly model: Pick<Model, "simulated" | "price">;
+  /** The part of the current model call's answer that has arrived. */
   readonly arrived?: () => Arrived | undefined;
-  /** Why this agent cannot work here: its run fails with this sentence instead of being tried for ever. */
+  /** Why this agent cannot work here. Its run fails with this sentence, instead of being retried for ever. */
   readonly problem?: string;
   /** What went wrong in this process when it last drove the session. */
   readonly lastProblem?: string;
 }
 
-/** Something that should be going on. Its key tells it from others, so that it is started once. */
+/** Something that should be running. Its key identifies it, so that it is started once. */
 export type Effect = { readonly key: string } & (
   | { readonly kind: "call-model" }
   | { readonly kind: "run-tool"; readonly toolUseId: string }
@@ -36,31 +37,31 @@ export type Effect = { readonly key: string } & (
   | { readonly kind: "retrieve-memory" }
   | { readonly kind: "update-memory" }
   | { readonly kind: "compact" }
-  /** `asksAgain`: what is wrong goes back to the model. Otherwise the run fails. */
+  /** `asksAgain`: the problem goes back to the model. Otherwise the run fails. */
   | { readonly kind: "validate"; readonly asksAgain: boolean }
   | { readonly kind: "wait"; readonly until: number }
 );
 
 export interface Decision {
-  /** To be written down before anything else happens, as one intent: refused if the log has moved. */
+  /** Facts to append before anything else happens. The append is rejected if the log has new events. */
   readonly facts: readonly Fact[];
-  /** What should be running when that is done; everything else should not. */
+  /** What should be running after that. Everything else is aborted. */
   readonly effects: readonly Effect[];
-  /** Nothing can go on here: give the session back until then, or until something arrives. */
+  /** Give the session back until this time, or until an event arrives. */
   readonly sleep: { readonly dueAt: number | null } | null;
 }
 
-/** Something has to be written down first; what follows from it is decided then. */
+/** Append these facts, then decide again. */
 export function appendFacts(...facts: readonly Fact[]): Decision {
   return { facts, effects: [], sleep: null };
 }
 
-/** These should be going on, and nothing else. */
+/** These effects should be running, and no others. */
 export function runEffects(...effects: readonly Effect[]): Decision {
   return { facts: [], effects, sleep: null };
 }
 
-/** Nothing can go on here until then, or until something arrives. */
+/** Nothing can happen here until this time, or until an event arrives. */
 export function sleepUntil(dueAt: number | null): Decision {
   return { facts: [], effects: [], sleep: { dueAt } };
 }

@@ -11,6 +11,7 @@ import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
 import { abandonedCall, callKeyOf } from "./abandoned-call.ts";
+import { modelOf } from "./request.ts";
 import type { ArrivingAnswer } from "../run/arriving-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
@@ -24,24 +25,24 @@ export interface AgentCode {
 export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory" | "arriving"> {
   readonly store: Store;
   readonly states: StateCache;
-  /** The code behind the agent of a session; none if this process does not have it. */
+  /** The code of a session's agent; undefined if this process does not have it. */
   readonly codeOf: (state: SessionState) => AgentCode | undefined;
-  /** What of a session's agent this process does not have, in a sentence, where `codeOf` has none. */
+  /** What this process lacks for a session's agent, as a sentence, if `codeOf` returns undefined. */
   readonly missingOf?: (state: SessionState) => string;
-  /** Told about what should never happen. */
+  /** Receives unexpected errors. */
   readonly report: (error: unknown, sessionId: string) => void;
 }
 
 const MAX_VALIDATION_FAILURES = 3;
-/** Long enough for most tools, and well within the time in which a process must end. */
+/** How long effects may finish after a request to stop: enough for most tools, and less than a process has to end. */
 const GRACE_MS = 5000;
-/** After an error of our own a run is taken up again so soon, each time after twice as long, and at last so late. */
+/** The first delay after an unexpected error. It doubles each time, up to AGAIN_AT_MOST_MS. */
 const AGAIN_MS = 100;
 const AGAIN_AT_MOST_MS = 60_000;
 
 /** The loop as a runtime: fold, decide, perform, append; again. */
 export function createLoop(deps: LoopDeps): Runtime {
-  /** What went wrong here when a session was last driven, for whoever is told that its run is given up. */
+  /** The last unexpected error of each session, for the error of a run that is given up. */
   const problems = new Map<string, string>();
   return {
     async drive(claimed, signal) {
@@ -52,20 +53,21 @@ export function createLoop(deps: LoopDeps): Runtime {
       } catch (error) {
         if (isKnownError(error, "lease_lost", "not_found", "closed")) return;
         deps.report(error, sessionId);
-        // A store that is away is no fault of the run.
+        // An unavailable store is not the run's fault.
         if (isKnownError(error, "store_unavailable", "disk_full")) return;
         problems.set(sessionId, sentenceOf(error));
-        // If not even that can be written, the lease is left to run out.
+        // If this fails too, the lease expires by itself.
         await putDown(claimed, deps).catch(() => undefined);
       }
     },
     opening(state, lease) {
       const { code, problem } = codeOf(state, deps);
-      // A session that cannot be served here is for its driver to deal with.
+      // `drive` handles sessions that cannot run here.
       if (!code || problem !== undefined) return [];
       const batch = createBatch(state, deps);
-      const simulated = deps.model.simulated === true;
-      settle(batch, () => ({ ...viewOf(lease, code, startedIn(batch.events) ?? null), simulated }));
+      settle(batch, () =>
+        viewOf(lease, code, { startedHere: startedIn(batch.events) ?? null, model: modelIn(batch, deps) }),
+      );
       return batch.events;
     },
   };
@@ -78,10 +80,11 @@ async function driveSession(
 ): Promise<void> {
   const { lease, clock } = claimed;
   const state = await deps.states.take(lease.sessionId, claimed.lastSequence);
-  // Who the agent is and what code it has is settled when the session is created.
+  await deps.models.refresh(state.tenant);
+  // The agent of a session never changes.
   const { code, problem } = codeOf(state, deps);
   if (!code) {
-    // Without its tools every call would fail: the session is left to a process that has them.
+    // Without the agent's tools every call would fail: the session is left to a process that has them.
     deps.states.put(state);
     const missing = deps.missingOf?.(state) ?? `No server has the agent "${state.agent?.name ?? ""}".`;
     return leaveUnserved(deps, { lease, state, missing });
@@ -96,26 +99,25 @@ async function driveSession(
   const stopListening = log.onNews(running.nudge);
   const grace = createGrace(signal, running.nudge, deps);
 
-  /** What the next append does besides keeping what has happened. */
+  /** Decides what the next append adds to the outcomes. */
   function decideNext(batch: Batch): Decision {
     if (signal.aborted) {
       if (running.busy() && !grace.isOver()) return stopped(null);
-      batch.add(...handedOver(batch, arrivingAnswer));
+      batch.add(...handedOver(batch, deps, arrivingAnswer));
       return stopped({ dueAt: batch.now });
     }
     if (batch.now >= (claimed.yieldAt ?? Infinity) && !running.busy()) return stopped({ dueAt: batch.now });
     return settle(batch, () => {
       startedHere = startedIn(batch.events) ?? startedHere;
       return {
-        ...viewOf(lease, code as AgentCode, startedHere, problem),
-        simulated: deps.model.simulated === true,
+        ...viewOf(lease, code as AgentCode, { startedHere, problem, model: modelIn(batch, deps) }),
         arrived: () => arrivingAnswer?.soFar(),
         ...(lastProblem !== undefined && { lastProblem }),
       };
     });
   }
 
-  /** What happened and is not stored yet. It survives a conflict: an outcome is never refused. */
+  /** Facts of effects that have ended and are not stored yet. They are kept through conflicts. */
   let outcomes: readonly Fact[] | undefined = [];
   try {
     while (outcomes) {
@@ -129,8 +131,8 @@ async function driveSession(
         return decision.sleep;
       });
       if (log.released || deps.now() > clock.validUntil) return;
-      // What was just written down is begun even if the wish to stop came in between: an intent without its effect would
-      // have to be told as unknown.
+      // Effects whose intent was just stored are started even if the request to stop came in between: otherwise their outcome
+      // would be unknown.
       if (!mustStop) running.match(decision.effects);
       outcomes = await nextOutcomes(running, log, signal);
     }
@@ -141,7 +143,7 @@ async function driveSession(
   }
 }
 
-/** Waits until an effect has ended, or something came from outside; undefined when the session is no longer ours. */
+/** Waits until an effect has ended or an event has arrived. Undefined when the lease is lost. */
 async function nextOutcomes(
   running: RunningEffects,
   log: DriverLog,
@@ -160,7 +162,7 @@ async function nextOutcomes(
   }
 }
 
-/** After the wish to stop, what is going on may still end for a while; nothing new begins. */
+/** The time after a request to stop in which effects may finish. Nothing new begins in it. */
 function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: LoopDeps) {
   let until = Number.POSITIVE_INFINITY;
   const over = new AbortController();
@@ -181,26 +183,27 @@ function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: Lo
 }
 
 /**
- * Gives a session back after an error of our own. It counts against its run as a dead worker would, but at once: without
- * that the run would be tried for ever, or for minutes, and whoever waits for it with it.
+ * Gives a session back after an unexpected error. The error counts like a dead worker, so that a run that always fails is
+ * given up after seconds instead of being retried for ever.
  */
 async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void> {
   const state = await deps.states.load(lease.sessionId);
   await createDriverLog({ lease, clock, state }, deps).write((batch) => {
     const { run } = batch.state;
     const wait = Math.min(AGAIN_MS * 2 ** (run?.resumesWithoutProgress ?? 0), AGAIN_AT_MOST_MS);
-    // A run that could not even begin begins here, so that there is something to count against.
+    // A run that failed before it began is started here, so that its failures can be counted.
     batch.add(...(run ? taken(run, lease.fence) : nextRun(batch.state).facts));
     return { dueAt: batch.now + wait };
   });
 }
 
 /** The model call that is given up with the session: what its stream has told is known only here. */
-function handedOver({ state, now }: Batch, answer: ArrivingAnswer | undefined): readonly Fact[] {
+function handedOver({ state, now }: Batch, { models }: LoopDeps, answer: ArrivingAnswer | undefined): readonly Fact[] {
   const { run } = state;
   const arrived = answer?.soFar();
   if (!run?.call || arrived?.callKey !== callKeyOf(run.call)) return [];
-  return [abandonedCall(state, run, { now, arrived, reason: "handed_over" })];
+  const { price } = models.named(state.tenant, run.call.model);
+  return [abandonedCall(state, run, { now, arrived, price, reason: "handed_over" })];
 }
 
 function taken(run: RunState, fence: number): readonly Fact[] {
@@ -211,7 +214,7 @@ function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** An agent whose code cannot be put together, for example because of a tool's schema, fails its runs and says why. */
+/** The code of an agent. If it cannot be built, for example because of a tool's schema, runs fail with `problem`. */
 function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefined; problem?: string } {
   try {
     return { code: deps.codeOf(state) };
@@ -222,12 +225,22 @@ function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefi
   }
 }
 
-function viewOf({ fence }: Lease, code: AgentCode, startedHere: string | null, problem?: string): View {
+/** What is known of the model that the session would ask next. */
+function modelIn({ state }: Batch, { models }: LoopDeps): View["model"] {
+  return models.named(state.tenant, modelOf(state));
+}
+
+function viewOf(
+  { fence }: Lease,
+  code: AgentCode,
+  { startedHere, model, problem }: Pick<View, "startedHere" | "model"> & { readonly problem?: string | undefined },
+): View {
   // Tools of one server share a list.
   const sources = new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])));
   return {
     fence,
     startedHere,
+    model,
     tools: code.tools,
     notices: [...sources].flat(),
     validates: code.validate !== undefined,
@@ -237,17 +250,17 @@ function viewOf({ fence }: Lease, code: AgentCode, startedHere: string | null, p
   };
 }
 
-/** A title that somebody gave meanwhile is not written over. */
+/** Drops a generated title if the session has got a title in the meantime. */
 function isWanted({ event_type }: Fact, { title }: SessionState): boolean {
   return event_type !== "title.generated" || title === null;
 }
 
-/** Asked to stop: what has happened is still written down, and nothing is begun. */
+/** The decision after a request to stop: outcomes are stored, and nothing begins. */
 function stopped(sleep: Decision["sleep"]): Decision {
   return { facts: [], effects: [], sleep };
 }
 
-/** Lets decisions follow each other until something has to run, collecting what they write down. */
+/** Decides repeatedly until effects have to run or the session sleeps, and collects the facts. */
 function settle(batch: Batch, view: () => View): Decision {
   for (let rounds = 0; rounds < 1000; rounds++) {
     const decision = decide(batch.state, batch.now, view());
@@ -257,7 +270,7 @@ function settle(batch: Batch, view: () => View): Decision {
   throw new Error(`Session ${batch.state.sessionId}: the decisions do not come to an end.`);
 }
 
-/** The run that a batch opens, if it opens one. */
+/** The run that a batch starts, if any. */
 function startedIn(batch: readonly NewEvent[]): string | undefined {
   const started = batch.findLast(({ event_type }) => event_type === "session.started");
   return started?.event_type === "session.started" ? started.data.run_id : undefined;

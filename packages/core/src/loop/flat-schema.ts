@@ -1,10 +1,10 @@
 import { type JsonObject, isJsonObject } from "@skein/protocol";
 
 /**
- * A tool's schema without alternatives at its top, which the API does not take: one such tool would fail every call.
+ * A tool's schema without alternatives at its top. The API rejects those, so one such tool would fail every call.
  *
- * Its fields are those of all alternatives together, and required is what each of them requires. The model is told a
- * little less than the schema says; whoever runs the tool still checks the input against all of it.
+ * The result has the fields of all alternatives; a field is required if every alternative requires it. It is less strict
+ * than the original, which still checks the input before the tool runs.
  */
 export function flatSchema(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...rest } = schema;
@@ -18,7 +18,7 @@ export function flatSchema(schema: JsonObject): JsonObject {
   return { ...rest, type: "object", properties, ...(required.size > 0 && { required: [...required] }) };
 }
 
-/** What a reference inside the schema stands for. */
+/** The schema that a local reference points to. */
 function resolved(part: unknown, schema: JsonObject): JsonObject {
   const ref = isJsonObject(part) ? part["$ref"] : undefined;
   if (typeof ref !== "string" || !ref.startsWith("#/")) return isJsonObject(part) ? part : {};
@@ -39,7 +39,7 @@ function fieldsOf({ properties }: JsonObject): JsonObject {
   return isJsonObject(properties) ? properties : {};
 }
 
-/** A field that is said in several ways may be any of them. */
+/** The schema of a field that the alternatives define differently: any of them. */
 function merged(all: readonly JsonObject[]): JsonObject {
   const ways = new Map<string, Map<string, unknown>>();
   for (const fields of all)

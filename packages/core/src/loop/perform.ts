@@ -1,7 +1,7 @@
 import { type Fact, type Ids, addPicos, textOf } from "@skein/protocol";
 import { reservedMicros } from "../log/reservations.ts";
 import type { Live } from "../live/live.ts";
-import type { Model } from "../ports/model.ts";
+import type { ModelCatalog } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import type { FileStore } from "../ports/file-store.ts";
 import type { Subagents } from "../ports/subagents.ts";
@@ -19,7 +19,7 @@ import { type CallDeps, callModel } from "./call-model.ts";
 import { problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
-/** What a check says of an answer: nothing or true if it will do, a sentence about what is wrong, or both as a pair. */
+/** The result of a validation: nothing or true if the answer is valid, a sentence about the problem, or both as a pair. */
 type Verdict =
   | string
   | boolean
@@ -28,12 +28,12 @@ type Verdict =
   | void
   | readonly [passed: boolean, reason?: string | null | undefined];
 
-/** Checks a final answer; what is wrong with it goes back to the model. */
+/** Validates a final answer. The problem goes back to the model. */
 export type Validate = (answer: string, state: SessionState) => Verdict | Promise<Verdict>;
 
 /** Everything outside that the loop touches. */
 export interface PerformDeps {
-  readonly model: Model;
+  readonly models: ModelCatalog;
   readonly live: Live;
   readonly files: FileStore | undefined;
   readonly memory: AgentMemory | undefined;
@@ -48,9 +48,9 @@ export interface PerformDeps {
 }
 
 /**
- * Does what was decided, and answers with what came of it as facts. The only place with side effects.
+ * Performs an effect and returns its facts. The only place with side effects.
  *
- * It never throws: what goes wrong is a fact, or nothing if the signal ended it.
+ * It never throws: an error becomes a fact, or nothing if the signal ended the effect.
  */
 export async function perform(
   effect: Effect,
@@ -116,7 +116,7 @@ export async function perform(
 
 type Remembered = Awaited<ReturnType<AgentMemory["retrieve"]>>;
 
-/** A check that cannot be made does not pass: nobody has seen that the answer is right. */
+/** The problem of an answer; undefined if it is valid. A validation that throws is a problem too. */
 async function problemWith(
   answer: string,
   state: SessionState,
@@ -129,7 +129,7 @@ async function problemWith(
   }
 }
 
-/** What a check found wrong. What is no sentence is still no: one in plain JavaScript may answer with anything. */
+/** The problem in a verdict. Code without types may return anything: what is neither nothing, true nor a sentence is a problem. */
 function problemIn(verdict: unknown): string | undefined {
   const unsaid = "This answer did not pass its check.";
   if (Array.isArray(verdict)) {
@@ -141,7 +141,7 @@ function problemIn(verdict: unknown): string | undefined {
   return typeof verdict === "string" ? verdict : unsaid;
 }
 
-/** What is wrong with an answer goes back to the model as the user's word. */
+/** A user message that tells the model what is wrong with its answer. */
 function correction(problem: string, ids: Ids): Fact {
   return promptAccepted({ message_id: ids(), run_id: ids(), mode: "steer", content: problem });
 }

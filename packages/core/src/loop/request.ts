@@ -1,21 +1,11 @@
-import {
-  type AgentConfig,
-  type ContentBlock,
-  type Event,
-  type JsonObject,
-  type Message,
-  blocksOf,
-  textOf,
-} from "@skein/protocol";
+import { type AgentConfig, type ContentBlock, type Event, type Message, blocksOf, textOf } from "@skein/protocol";
 import { isBlank } from "../sessions/content-problem.ts";
 import { foldAll } from "../log/fold.ts";
-import type { ModelRequest } from "../ports/model.ts";
+import type { ModelCall, Turn } from "../ports/model.ts";
 import { type SessionState, contextOf } from "../log/state.ts";
 import { brokenPairs, repairPairs } from "./tool-pairs.ts";
-import { encodedRequest } from "./encoded-request.ts";
 import { flatSchema } from "./flat-schema.ts";
 
-type Turn = Omit<Message, "id">;
 type Purpose = "step" | "summary" | "title" | "compaction";
 
 const SUMMARY =
@@ -24,48 +14,48 @@ const TITLE = "Write a title of at most six words for this conversation. Answer 
 const COMPACTION =
   "Summarise this conversation so that it can go on from your summary alone: the task, what was decided and why, what was done and found, names of files and values that matter, and what is left to do.";
 
-const CACHED = { type: "ephemeral" };
-
-/** What the model is sent for a call, computed from the state before it: the same now and whenever it is asked again. */
-export function requestOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelRequest {
+/** One call of the model, computed from the state before it. The same state always gives the same call. */
+export function callOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelCall {
   const agent = state.agent as AgentConfig;
-  const model = modelOf(state);
-  if (purpose === "title") return titleRequest(state, model);
-  const turns = conversation(state);
+  if (purpose === "title") return titleCall(state);
+  const conversationTurns = conversation(state);
   const closing = purpose === "summary" ? SUMMARY : purpose === "compaction" ? COMPACTION : undefined;
-  const schemas = agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({
-    ...tool,
-    input_schema: flatSchema(tool.input_schema),
-  }));
-  const tools = [...schemas, ...agent.server_tools];
-  const system = agent.system_prompt === "" ? [] : [{ type: "text", text: agent.system_prompt, cache_control: CACHED }];
-  const said =
-    closing === undefined ? goingOn(turns) : repairPairs([...turns, { role: "user", content: closing }]).messages;
-  const { messages, settled } = withBreakpoints(said);
-  const body: JsonObject = {
-    ...agent.api_kwargs,
-    model,
-    max_tokens: maxTokens,
-    ...(system.length > 0 && { system }),
-    messages,
-    ...(tools.length > 0 && { tools }),
-    // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
-    ...(closing && tools.length > 0 && { tool_choice: { type: "none" } }),
-    ...thinkingWithin(agent, maxTokens),
-    ...(state.containerId !== null && usesContainer(agent) && { container: state.containerId }),
-  };
-  // A context that was put together for this call alone is not worth keeping.
+  const turns =
+    closing === undefined
+      ? goingOn(conversationTurns)
+      : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
+  // The JSON of a context that was made for this call only is not kept.
   const lasts =
-    closing === undefined && contextOf(state) === state.transcript && turns === sentBefore.get(state.transcript)?.turns;
-  return { body, betas: agent.beta_headers, encoded: () => encodedRequest(body, turns, lasts ? settled : 0) };
+    closing === undefined &&
+    contextOf(state) === state.transcript &&
+    conversationTurns === sentBefore.get(state.transcript)?.turns;
+  return {
+    model: modelOf(state),
+    sessionId: state.sessionId,
+    system: agent.system_prompt,
+    turns,
+    ...(lasts && { growing: conversationTurns }),
+    tools: agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({
+      ...tool,
+      input_schema: flatSchema(tool.input_schema),
+    })),
+    serverTools: agent.server_tools,
+    toolChoice: closing === undefined ? "auto" : "none",
+    maxTokens,
+    thinkingTokens: agent.thinking_tokens,
+    caches: true,
+    extra: agent.api_kwargs,
+    betas: agent.beta_headers,
+    containerId: usesContainer(agent) ? state.containerId : null,
+  };
 }
 
-/** What the model was sent at one `step.started` of a log: nothing but the log is needed to say it. */
-export function requestAt(sessionId: string, events: readonly Event[], sequence: number): ModelRequest | undefined {
+/** The call of one `step.started` of a log. It follows from the log alone. */
+export function callAt(sessionId: string, events: readonly Event[], sequence: number): ModelCall | undefined {
   const started = events.find((event) => event.sequence === sequence);
   if (started?.event_type !== "step.started") return undefined;
   const before = events.filter((event) => event.sequence <= sequence);
-  return requestOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
+  return callOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
 }
 
 /** The model of a run: the prompt's own, else the session's agent's. */
@@ -78,36 +68,37 @@ export function outputLimit({ max_tokens, thinking_tokens }: AgentConfig): numbe
   return thinking_tokens > 0 && max_tokens <= thinking_tokens ? max_tokens + thinking_tokens : max_tokens;
 }
 
-/** The smallest budget that the API takes. */
-const LEAST_THINKING = 1024;
-
-/** A budget for thinking that leaves room for an answer, or none where there is not enough for both. */
-function thinkingWithin({ thinking_tokens }: AgentConfig, maxTokens: number): JsonObject {
-  const budget = Math.min(Math.max(thinking_tokens, LEAST_THINKING), maxTokens - 1);
-  if (thinking_tokens === 0 || budget < LEAST_THINKING) return {};
-  return { thinking: { type: "enabled", budget_tokens: budget } };
-}
-
-function titleRequest(state: SessionState, model: string): ModelRequest {
+function titleCall(state: SessionState): ModelCall {
   const [first] = state.transcript;
   const text = first ? textOf(first.content).slice(0, 2000) : "";
   return {
-    body: { model, max_tokens: 64, system: TITLE, messages: [{ role: "user", content: text || "(no text)" }] },
+    model: modelOf(state),
+    sessionId: state.sessionId,
+    system: TITLE,
+    turns: [{ role: "user", content: text || "(no text)" }],
+    tools: [],
+    serverTools: [],
+    toolChoice: "auto",
+    maxTokens: 64,
+    thinkingTokens: 0,
+    caches: false,
+    extra: {},
     betas: [],
+    containerId: null,
   };
 }
 
-/** What is sent of a conversation up to some message. Memories are counted, because they come to a prompt that is there already. */
+/** The sent form of a conversation up to some message. The number of memories is kept, because memories are added to prompts that exist already. */
 interface Sent {
   readonly turns: Turn[];
   until: number;
   readonly memories: number;
 }
 
-/** Messages are only added, and a long conversation goes out again with every step: what is sent of each is made once. */
+/** The sent form of each conversation. Messages are only added, so it is extended instead of being made again for each step. */
 const sentBefore = new WeakMap<readonly Turn[], Sent>();
 
-/** The messages as they are sent: memories with their prompts, every call with its result, nothing that is empty. */
+/** The messages as they are sent: memories with their prompts, every call with its result, without empty messages. */
 function conversation(state: SessionState): readonly Turn[] {
   const { recalled } = state;
   const context = contextOf(state);
@@ -126,9 +117,9 @@ function conversation(state: SessionState): readonly Turn[] {
 }
 
 /**
- * What memory found for a prompt stands before it in the same message, then and in every later call.
+ * Memories for a prompt are placed before it in the same message, in this and every later call.
  *
- * Anywhere else, above all in the system prompt, new memories would change what comes before and lose the cached prefix.
+ * At any other place, such as the system prompt, new memories would change the cached prefix.
  */
 function withMemories(
   message: Omit<Message, "id"> & { readonly id?: string },
@@ -137,11 +128,14 @@ function withMemories(
   const { id = "", role, content } = message;
   const memories = Object.hasOwn(recalled, id) ? recalled[id] : undefined;
   if (!memories) return { role, content };
-  const text = `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
-  return { role, content: [{ type: "text", text }, ...blocksOf(content)] };
+  return { role, content: [{ type: "text", text: memoryText(memories) }, ...blocksOf(content)] };
 }
 
-/** Where the cache breaks is for the loop to say: marks of others would soon be more than the API takes. */
+export function memoryText(memories: readonly string[]): string {
+  return `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
+}
+
+/** Removes cache marks that callers set: the loop sets its own, and the API accepts only a few. */
 function unmarked(turn: Turn): Turn {
   if (typeof turn.content === "string" || !turn.content.some(isMarked)) return turn;
   return { role: turn.role, content: turn.content.map(unmarkedBlock) };
@@ -160,39 +154,14 @@ function innerBlocks({ type, content }: ContentBlock): readonly ContentBlock[] {
   return type === "tool_result" && Array.isArray(content) ? (content as ContentBlock[]) : [];
 }
 
-/** A model may answer with nothing but spaces, but does not take them back: such blocks and messages are not sent. */
+/** Removes blank blocks and messages: a model may produce them, but the API rejects them in a request. */
 function withoutNothing({ role, content }: Turn): Turn | null {
   if (typeof content === "string") return content.trim() === "" ? null : { role, content };
   const blocks = content.some(isBlank) ? content.filter((block) => !isBlank(block)) : content;
   return blocks.length === 0 ? null : { role, content: blocks };
 }
 
-/**
- * Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it.
- *
- * Before the first of them everything is as it was: so many turns are settled.
- */
-function withBreakpoints(turns: readonly Turn[]): { readonly messages: readonly Turn[]; readonly settled: number } {
-  const messages = [...turns];
-  let left = 2;
-  let settled = messages.length;
-  for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
-    const message = messages[at];
-    if (message?.role !== "user") continue;
-    messages[at] = { role: "user", content: marked(blocksOf(message.content)) };
-    left -= 1;
-    settled = at;
-  }
-  return { messages, settled };
-}
-
-function marked(blocks: readonly ContentBlock[]): ContentBlock[] {
-  const last = blocks.at(-1);
-  if (!last) return [];
-  return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
-}
-
-/** A turn that the model paused goes on where it is; at a space at its end no model would. */
+/** Removes the space at the end of a turn that the model paused: the API rejects a request that ends with one. */
 function goingOn(turns: readonly Turn[]): readonly Turn[] {
   const last = turns.at(-1);
   const end = last?.role === "assistant" && typeof last.content !== "string" ? last.content.at(-1) : undefined;

@@ -12,7 +12,7 @@ export interface ToolDeps {
   readonly now: () => number;
 }
 
-/** Begins the session that works on a call, and waits for it. */
+/** Starts the session of a subagent for a call, and opens the await for its answer. */
 export async function startSubagent(
   state: SessionState,
   toolUseId: string,
@@ -34,7 +34,7 @@ export async function startSubagent(
   return [awaitOpened(current, [{ ...call, kind: "subagent", expiresAt, sessionId: begun.sessionId }])];
 }
 
-/** What one of the subagents that work at once may spend of what is left; null without a budget. */
+/** The budget of one of the subagents that run in parallel: its share of what is left. Null without a budget. */
 function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDeps): number | null {
   const left = leftToSpend(state, current, now());
   if (left === null) return null;
@@ -42,7 +42,7 @@ function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDep
   return Math.max(0, splitAmount(left / BigInt(Math.max(1, open.length))).micros);
 }
 
-/** Runs a tool of this process. Whatever it does, the model gets a result. */
+/** Runs a tool of this process. The model gets a result in any case. */
 export async function runTool(
   state: SessionState,
   toolUseId: string,
@@ -64,7 +64,14 @@ export async function runTool(
     timers: deps.timers,
   });
   if (signal.aborted) return [];
-  return [toolCompleted(current, call, { ...outcome, durationMs: Math.max(0, deps.now() - started) })];
+  const content = call.isChanged ? withChange(call.input, outcome.content) : outcome.content;
+  return [toolCompleted(current, call, { ...outcome, content, durationMs: Math.max(0, deps.now() - started) })];
+}
+
+/** The model still has the input that it asked for in mind: it is told that another one ran. */
+function withChange(input: unknown, content: Content): Content {
+  const note = `Before this call ran, a person changed its input to ${JSON.stringify(input)}.`;
+  return typeof content === "string" ? `${note}\n${content}` : [{ type: "text", text: note }, ...content];
 }
 
 interface ToolOutcome {
@@ -83,7 +90,7 @@ async function outcomeOf(
   try {
     const work = tool.run(tool.parse(input), { ...context, signal });
     const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
-    // Only the timer hears it. Without a reason an error with its stack would be made for nobody.
+    // Only the timer listens. With a reason, no error with a stack is created.
     stop.abort("done");
     return { outcome: "committed", content: resultContent(output), isError: false };
   } catch (error) {
@@ -97,7 +104,7 @@ async function timeout(tool: Tool, timers: Timers, stop: AbortController): Promi
   throw new Error(`The tool "${tool.name}" did not answer within ${tool.timeoutMs} ms.`);
 }
 
-/** What the model is told about a failure: the sentence, never a stack. */
+/** The message of an error, without its stack, for the model. */
 export function problemOf(error: unknown): string {
   const said = resultContent(error);
   return typeof said === "string" && said !== "" ? said : "The tool failed without saying why.";

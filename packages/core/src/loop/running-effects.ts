@@ -1,17 +1,17 @@
 import type { Fact } from "@skein/protocol";
 import type { Effect } from "./decision.ts";
 
-/** The effects that are going on. Each is started once; what is no longer wanted is aborted. */
+/** The running effects. Each is started once, and aborted when it is no longer wanted. */
 export interface RunningEffects {
-  /** Starts what is missing and aborts what is not wanted any more. */
+  /** Starts the wanted effects that are not running, and aborts the others. */
   match(wanted: readonly Effect[]): void;
-  /** Facts of the effects that have ended since, in the order in which they did. */
+  /** The facts of the effects that have ended since the last call, in the order of their ends. */
   take(): readonly Fact[] | undefined;
-  /** Resolves when an effect has ended or something outside has happened. Throws what an effect threw: all others are aborted then. */
+  /** Resolves when an effect has ended or `nudge` was called. Throws what an effect threw, after all others were aborted. */
   changed(): Promise<void>;
-  /** Something outside has happened. */
+  /** Wakes `changed`, because an event has arrived. */
   nudge(): void;
-  /** Whether anything is going on, or has ended and was not taken. */
+  /** Whether an effect is running, or has ended and its facts were not taken. */
   busy(): boolean;
   abortAll(): void;
 }
@@ -29,9 +29,9 @@ export function createRunningEffects(
     const stop = new AbortController();
     running.set(effect.key, stop);
     const over = (facts: readonly Fact[]): void => {
-      // An effect that was aborted has no say: its run or its step is over.
+      // The facts of an aborted effect are dropped: its run or its step is over.
       if (running.get(effect.key) !== stop) return;
-      // It counts as running until its facts are taken: what was decided before they are known still wants it.
+      // It counts as running until its facts are taken: decisions before that still want it.
       ended.push({ key: effect.key, stop, facts });
       wake();
     };

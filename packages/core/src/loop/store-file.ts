@@ -1,14 +1,15 @@
 import type { Fact, Failure } from "@skein/protocol";
-import { type Model, ModelFailure } from "../ports/model.ts";
+import { type ModelCatalog, ModelFailure } from "../ports/model.ts";
 import type { FileStore } from "../ports/file-store.ts";
 import { fileFailed, fileKept } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
+import { modelOf } from "./request.ts";
 
-/** Fetches a file that code execution made and keeps it. A failure is recorded, and the run goes on. */
+/** Downloads a file that code execution made, and stores it. A failure is recorded, and the run continues. */
 export async function storeFile(
   state: SessionState,
   fileId: string,
-  deps: { readonly model: Model; readonly files: FileStore | undefined; readonly now: () => number },
+  deps: { readonly models: ModelCatalog; readonly files: FileStore | undefined; readonly now: () => number },
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   const current = state.run as RunState;
@@ -20,7 +21,9 @@ export async function storeFile(
   let filename: string | null = null;
   try {
     const started = deps.now();
-    const file = await deps.model.download(fileId, signal);
+    const model = deps.models.named(state.tenant, modelOf(state));
+    if (!model.download) throw new Error(`The provider of ${modelOf(state)} has no files to download.`);
+    const file = await model.download(fileId, signal);
     filename = file.filename;
     const downloadMs = Math.max(0, deps.now() - started);
     const stored = await deps.files.put({

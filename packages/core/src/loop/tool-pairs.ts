@@ -5,10 +5,10 @@ type Turn = Omit<Message, "id">;
 const MISSING = "No result returned for this tool call.";
 
 /**
- * Mends what no model would accept: a call without its result in the next message, a result without its call, a call that
- * the model's own side never finished before somebody spoke again.
+ * Repairs what the API would reject: a call without its result in the next message, a result without its call, and a call
+ * of a server tool that was not finished before the next prompt.
  *
- * Transcripts of our own have their pairs; imported, forked and compacted ones may not.
+ * Transcripts that Skein wrote are complete; imported, forked and compacted ones may not be.
  */
 export function repairPairs(all: readonly Turn[]): {
   readonly messages: readonly Turn[];
@@ -32,23 +32,23 @@ export function repairPairs(all: readonly Turn[]): {
   return repairs.length === 0 ? { messages, repairs } : { messages: mended, repairs };
 }
 
-/** How far a transcript was found whole. It only grows, so what was whole stays so. */
+/** How many messages of a transcript are known to be complete. Transcripts only grow, so these stay complete. */
 const wholeUntil = new WeakMap<readonly Turn[], number>();
 
-/** What would have to be mended in a conversation. Looks only at what has been added since it last found nothing. */
+/** The repairs that a conversation needs. Checks only the messages since the last check that found none. */
 export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   let from = wholeUntil.get(messages) ?? 0;
-  // Results are looked at together with the calls before them, and a turn of the model as one.
+  // Begin at a boundary: results are checked together with their calls, and consecutive assistant messages as one.
   while (from > 0 && (hasResults(messages[from] as Turn) || messages[from - 1]?.role === "assistant")) from -= 1;
   const { repairs } = repairPairs(from === 0 ? messages : messages.slice(from));
-  // The last message may still wait for the results of its calls.
+  // The calls of the last message may not have their results yet.
   if (repairs.length === 0) wholeUntil.set(messages, messages.length - 1);
   return repairs;
 }
 
 const callsOf = new WeakMap<readonly Turn[], { until: number; readonly ids: Set<string> }>();
 
-/** Every call of a conversation. Looks only at what has been added since. */
+/** The ids of all calls of a conversation. Reads only the messages since the last time. */
 export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
   const known = callsOf.get(messages) ?? { until: 0, ids: new Set<string>() };
   for (const message of messages.slice(known.until)) for (const id of callIds(message)) known.ids.add(id);
@@ -57,13 +57,13 @@ export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
   return known.ids;
 }
 
-/** Calls of the model's own side (a search, a run of code) that it broke off, and that the next prompt left behind. */
+/** Calls of server tools (search, code execution) that were not finished before the next prompt. */
 function unfinishedCalls(messages: readonly Turn[]): ReadonlySet<string> {
   const unfinished = new Set<string>();
   const open = new Set<string>();
   for (const message of messages) {
     if (message.role === "user") {
-      // While the results of other calls go back, its own result is still to come.
+      // While only results of other calls follow, the result of the server tool may still come.
       if (!hasResults(message)) for (const id of open) unfinished.add(id);
       if (!hasResults(message)) open.clear();
       continue;
@@ -82,7 +82,7 @@ function without(message: Turn, calls: ReadonlySet<string>): Turn {
   return content.length === message.content.length ? message : { ...message, content: orNothing(content) };
 }
 
-/** What is left of a message, or that nothing is: an empty one is not taken. */
+/** The content of a message, or a note if nothing is left: the API rejects empty messages. */
 function orNothing(content: ContentBlock[]): ContentBlock[] {
   return content.length > 0 ? content : [{ type: "text", text: "(nothing left of this message)" }];
 }

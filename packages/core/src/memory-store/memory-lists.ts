@@ -12,7 +12,7 @@ interface ListedHead {
 
 type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
-/** What is listed over the sessions of a memory store. */
+/** The lists of a memory store. */
 export function createMemoryLists(heads: ReadonlyMap<string, ListedHead>): Lists {
   const sessions = () => [...heads.values()].map(({ tables }) => tables.session);
   return {

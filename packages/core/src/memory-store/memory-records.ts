@@ -25,7 +25,7 @@ export function createMemoryRecords({ now }: { readonly now: () => number }): Re
   };
 }
 
-/** The record that a put makes of the one before. */
+/** The record after a put, from the record before. */
 export function storedRecord(
   { tenant, kind, id, value, fields }: RecordPut,
   before: StoredRecord | undefined,
@@ -54,7 +54,7 @@ export function listRecords(all: Iterable<StoredRecord>, query: RecordQuery): Aw
   return { items, cursor: items.length < matching.length ? (items.at(-1)?.id ?? null) : null };
 }
 
-/** Refuses a put whose writer has not seen the version that is there. */
+/** Rejects a put whose `expect` is not the stored version. */
 export function checkVersion({ kind, id, expect }: RecordPut, version: number): void {
   if (expect === undefined || expect === version) return;
   if (expect === 0) throw new KnownError("already_exists", `There is already a ${kind} ${id}.`);

@@ -29,7 +29,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   const heads = new Map<string, Head>();
   const keys = new Map<string, { fingerprint: string; sessionId: string; first: number; last: number }>();
   const followers: Followers = createFollowers({
-    // Everything is in memory anyway, however large.
+    // The events are in memory anyway, so a stretch needs no limit of bytes.
     async read(sessionId, after, most) {
       const { log } = headOf(sessionId);
       return { events: log.slice(after, after + most.events), full: log.length > after + most.events };
@@ -50,7 +50,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     return head;
   }
 
-  /** What an earlier append with the same ids or the same key stored. */
+  /** The events that an earlier append with the same ids or the same key stored. */
   function earlier(
     sessionId: string,
     events: readonly NewEvent[],
@@ -221,7 +221,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   return store;
 }
 
-/** A released lease raises the fence, so that its holder is refused from then on. */
+/** Releases a lease. This raises the fence, so that the old holder's appends are rejected. */
 function letGo(head: Head, dueAt: number | null): void {
   head.fence += 1;
   head.owner = null;
@@ -233,7 +233,7 @@ function newHead(tables: SessionTables): Head {
   return { log: [], ids: new Map(), tables, fence: 0, owner: null, leasedUntil: 0, dueAt: null, snapshot: undefined };
 }
 
-/** What is kept is what JSON keeps, as in every other store; and nobody can change it from outside. */
+/** A copy through JSON: it has what every other store would keep, and callers cannot change it. */
 function copied(events: readonly NewEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }));
 }

@@ -27,14 +27,14 @@ import { MOST_PLACES, jsonAround } from "../sessions/text-search.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** What is derived from one session's log, kept as rows in memory. */
+/** The projections of one session, as rows in memory. */
 export interface SessionTables {
   session: Session;
-  /** What its usage and money are added up in. */
+  /** The sums of its usage and cost. */
   readonly counters: Counters;
   readonly runs: RunTable[];
   readonly messages: MessageInsert[];
-  /** Where in `messages` the rows of a message stand that has not entered the transcript. */
+  /** The indexes in `messages` of the rows of messages that have not entered the transcript. */
   readonly waiting: Map<string, number[]>;
   messageCount: number;
   readonly awaits: Await[];
@@ -42,7 +42,7 @@ export interface SessionTables {
   readonly files: FileRow[];
 }
 
-/** A run, with what its cost is added up from. */
+/** A run, with the sums of its usage and cost. */
 interface RunTable {
   run: Run;
   readonly counters: RunCounters;
@@ -51,7 +51,7 @@ interface RunTable {
   longContext: boolean;
 }
 
-/** Refuses changes that break a rule between rows, before anything is changed. */
+/** Rejects changes that break a rule between rows, before anything is changed. */
 export function checkChanges(tables: SessionTables | undefined, changes: Changes): void {
   const taken = new Set(tables?.checkpoints.map(({ user_message_uuid }) => user_message_uuid));
   for (const { user_message_uuid } of changes.checkpointInserts) {
@@ -142,7 +142,7 @@ export function summaryOfTables({ session, messages, awaits }: SessionTables): S
   return summaryOf({ session, messages: shown, awaits });
 }
 
-/** The last messages that have a text. */
+/** The last messages that contain a text. */
 export function placesIn({ session, messages }: SessionTables, text: string): readonly TextPlace[] {
   const places: TextPlace[] = [];
   const numbered = messages.filter(({ number }) => number !== null);

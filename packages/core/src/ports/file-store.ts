@@ -7,8 +7,12 @@ export interface FileStore {
     filename: string;
     bytes: Uint8Array;
   }): Promise<{ readonly storagePath: string }>;
-  /** The bytes of a file. Rejects with `not_found` if there is none at this path. */
+  /** The bytes of a file, by its path or by `{session}/{file_id}_{filename}`. Rejects with `not_found` if there is none. */
   get(storagePath: string): Promise<Uint8Array>;
   /** Removes every file of a session. A session without files is fine. A custom file store may leave this out. */
   deleteSession?(sessionId: string): Promise<void>;
+  /** The sessions that have files, in no order. A custom file store may leave this out. */
+  sessions?(): AsyncIterable<string>;
+  /** Resolves if files can be written now, and rejects with what is wrong. A custom file store may leave this out. */
+  check?(): Promise<void>;
 }

@@ -1,11 +1,83 @@
-import type { ContentBlock, Failure, JsonObject, ModelStreamEvent, Usage } from "@skein/protocol";
+import type {
+  ContentBlock,
+  Failure,
+  JsonObject,
+  Message,
+  ModelPrice,
+  ModelStreamEvent,
+  ToolSchema,
+  Usage,
+} from "@skein/protocol";
 
-/** What is sent to a model: the body of a Messages API call, and the betas it needs. */
-export interface ModelRequest {
-  readonly body: JsonObject;
+/** One message of a conversation as a model is shown it. */
+export type Turn = Omit<Message, "id">;
+
+/**
+ * What only the model that wrote a block can read: signatures, reasoning items, encrypted content. It stands in the block
+ * as `carry`, whole and unread, so that it survives a crash, a fork, an export and a move.
+ */
+export interface Carry {
+  /** The name of the model that wrote the block. No other model is shown `data`. */
+  readonly by: string;
+  readonly data: unknown;
+}
+
+/**
+ * One call of a model in the words of the log.
+ *
+ * It follows from the log alone: the same now, after a crash, and whenever somebody asks what the model saw. It has no key,
+ * no time and no chance in it.
+ */
+export interface ModelCall {
+  /** The name that the agent or the prompt has for the model. */
+  readonly model: string;
+  readonly sessionId: string;
+  readonly system: string;
+  /** The conversation: blocks as they stand in the log, every tool call with its result. */
+  readonly turns: readonly Turn[];
+  /** The list that `turns` begins with, if it is the same array in every call of the session and only grows. */
+  readonly growing?: readonly Turn[];
+  readonly tools: readonly ToolSchema[];
+  /** Tools that the provider runs itself, in the words of the provider. */
+  readonly serverTools: readonly JsonObject[];
+  /** `none`: the tools are shown, so that the prefix in the cache stays the same, and may not be used. */
+  readonly toolChoice: "auto" | "none";
+  /** The most tokens of the answer, thinking included. */
+  readonly maxTokens: number;
+  /** The most tokens of thinking; 0 for no thinking. */
+  readonly thinkingTokens: number;
+  /** Whether the call is one of several with the same beginning, so that a cache is worth its price. */
+  readonly caches: boolean;
+  /** The shape of the final answer, if it has one. */
+  readonly output?: OutputFormat;
+  /** Settings in the words of the provider, as the agent has them. */
+  readonly extra: JsonObject;
   readonly betas: readonly string[];
-  /** The body with `stream: true` as the bytes of its JSON, where the caller can make them faster than `JSON.stringify`. */
-  readonly encoded?: () => Uint8Array;
+  /** The container of code execution that earlier calls used. */
+  readonly containerId: string | null;
+}
+
+/** A shape that the final answer must have. */
+interface OutputFormat {
+  readonly name: string;
+  /** A JSON Schema whose root is an object. */
+  readonly schema: JsonObject;
+}
+
+/** What is sent for a call. */
+export interface PreparedCall {
+  readonly body: JsonObject;
+  /** What of the conversation this model is not shown, because only another model can read it. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A block that was taken out of a request or replaced by a sentence. */
+export interface LeftOut {
+  /** The place of its turn in the call. */
+  readonly turn: number;
+  /** The type of the block. */
+  readonly block: string;
+  readonly why: string;
 }
 
 /** A whole answer of a model. */
@@ -13,24 +85,63 @@ export interface ModelReply {
   readonly content: readonly ContentBlock[];
   readonly stopReason: string | null;
   readonly usage: Usage;
+  /** The provider told no counts: `usage` is measured from what arrived, and the call has no price. */
+  readonly estimated?: true;
   readonly model: string;
   readonly containerId: string | null;
 }
 
+/** What a model can do. What it cannot is left out of a request, and said. */
+export interface ModelAbilities {
+  readonly tools: boolean;
+  readonly images: boolean;
+  readonly pdf: boolean;
+  readonly thinking: boolean;
+  /** Answers of a given shape, held to it by the provider. */
+  readonly output: boolean;
+}
+
 /**
- * A model behind an API. Rules:
+ * A model behind an API. `describeModel` in `@skein/core/testing` tests these rules:
  *
- * - `call` makes exactly one request and never repeats it: retries are facts of the loop.
- * - A request that the API rejects, or an answer that breaks off, throws a `ModelFailure`.
- * - The signal ends the request at once.
+ * 1. `prepare` is pure: the same call gives the same body, in any process. `call` sends that body.
+ * 2. `call` makes exactly one request and never repeats it: retries are facts of the loop.
+ * 3. The stream is told in the words of the Messages API, whoever answers: `message_start`, blocks with their deltas,
+ *    `message_delta` with the stop reason and the counts, `message_stop`. The deltas joined are the content of the reply.
+ * 4. An answer counts only if the provider itself said its end. A request that is rejected, a stream that breaks off or makes
+ *    no sense throws a `ModelFailure`, with what the stream had counted.
+ * 5. Counts are exact: cached tokens are not counted as input again, reasoning is part of the output. What the provider did
+ *    not tell is not invented.
+ * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64). What the provider needs to see again is in
+ *    `carry` and comes back as it was; what another model wrote there is not sent, and `leftOut` says so.
+ * 7. The signal ends the request at once. Silence ends it too.
+ * 8. No key and no header is in an error.
  */
 export interface Model {
   /** The answers are made up: they cost nothing and are marked. */
   readonly simulated?: boolean;
+  readonly abilities: ModelAbilities;
+  /** The price that the operator gave the model. Without one the table of known prices holds. */
+  readonly price?: ModelPrice | undefined;
+  /** What is sent for this call. */
+  prepare(call: ModelCall): PreparedCall;
   /** Makes one request. `onEvent` gets each event of the stream, in order, before the promise resolves. */
-  call(request: ModelRequest, onEvent: (event: ModelStreamEvent) => void, signal: AbortSignal): Promise<ModelReply>;
+  call(call: ModelCall, onEvent: (event: ModelStreamEvent) => void, signal: AbortSignal): Promise<ModelReply>;
   /** Downloads a file that code execution made. */
-  download(fileId: string, signal: AbortSignal): Promise<DownloadedFile>;
+  download?(fileId: string, signal: AbortSignal): Promise<DownloadedFile>;
+}
+
+/** The models of a process, by their names. */
+export interface ModelCatalog {
+  /** Learns which models were added or changed. Called before a session of the tenant is driven. */
+  refresh(tenant: string): Promise<void>;
+  /** The model of this name. An unknown one is a model whose calls fail with a sentence. */
+  named(tenant: string, name: string): Model;
+}
+
+/** A catalog in which every name leads to the same model. */
+export function onlyModel(model: Model): ModelCatalog {
+  return { refresh: async () => {}, named: () => model };
 }
 
 interface DownloadedFile {

@@ -1,18 +1,29 @@
-import { type FactData, textOf } from "@skein/protocol";
+import { type FactData, JsonObject, textOf } from "@skein/protocol";
 
 const YES: ReadonlySet<string> = new Set(["allow", "allowed", "approve", "approved", "y", "yes", "ok", "true"]);
 
-/** Whether an answer to an approval lets the call run. What is not understood as a yes is a no, and nothing at all is no yes. */
+/** Whether an answer to an approval lets the call run. Everything that is not clearly a yes is a no, an empty answer included. */
 export function isApproval({ content, is_error }: Pick<FactData<"await.answered">, "content" | "is_error">): boolean {
   if (is_error) return false;
   const text = textOf(content).trim();
-  return YES.has(text.toLowerCase()) || behaviorIn(text) === "allow";
+  return YES.has(text.toLowerCase()) || decisionIn(text)?.behavior === "allow";
 }
 
-/** The word of an answer in full, as Claude Code has them: `{"behavior": "allow"}`. */
-function behaviorIn(text: string): unknown {
+/** The input with which an approved call is to run instead of the model's; undefined if it runs as it was asked for. */
+export function approvedInput({ content }: Pick<FactData<"await.answered">, "content">): JsonObject | undefined {
+  const input = JsonObject.safeParse(decisionIn(textOf(content).trim())?.updatedInput);
+  return input.data;
+}
+
+/** An approval with another input, in Claude Code's form. */
+export function approvalWith(input: JsonObject): string {
+  return JSON.stringify({ behavior: "allow", updatedInput: input });
+}
+
+/** An answer in Claude Code's form: `{"behavior": "allow"}`. */
+function decisionIn(text: string): { readonly behavior?: unknown; readonly updatedInput?: unknown } | undefined {
   try {
-    return (JSON.parse(text) as { readonly behavior?: unknown } | null)?.behavior;
+    return (JSON.parse(text) as object | null) ?? undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol";
 
-/** What has arrived of an answer that is on its way. */
+/** The part of an answer that has arrived so far. */
 export interface Arrived {
   /** Which call it belongs to. */
   readonly callKey: string;
@@ -8,9 +8,9 @@ export interface Arrived {
   readonly messageId: string;
   /** The model that the stream names; null until it has begun. */
   readonly model: string | null;
-  /** The counts that the stream has told so far, output as measured if that is more. */
+  /** The counts of the stream so far. If more output has arrived than the stream has counted, the measured output. */
   readonly usage: Usage;
-  /** The stream told its last counts: nothing of them is measured. */
+  /** Whether the stream has sent its final counts, so that none is measured. */
   readonly isCounted: boolean;
   /** The texts of the answer, without those that are empty. */
   readonly content: readonly ContentBlock[];
@@ -24,7 +24,7 @@ export interface ArrivingAnswer {
 
 const BYTES_PER_TOKEN = 4;
 
-/** Keeps of a stream what is needed if it breaks off: its counts, its size and its text. */
+/** Collects the counts, the size and the text of a stream, for the case that it breaks off. */
 export function createArrivingAnswer(callKey: string, messageId: string): ArrivingAnswer {
   const texts = new Map<number, string[]>();
   const encoder = new TextEncoder();
@@ -63,7 +63,7 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
       }
     },
     soFar() {
-      // Rounded down: usage may be less than what is billed, and never more.
+      // Rounded down: the recorded usage must never be more than what is billed.
       const measured = Math.floor(bytes / BYTES_PER_TOKEN);
       const output_tokens = isCounted ? told.output_tokens : Math.max(told.output_tokens, measured);
       const content = [...texts.values()]
@@ -74,7 +74,7 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
   };
 }
 
-/** Counts of a stream are an edge: what is no count leaves those of before. */
+/** The counts in an event of the stream. Values that are not counts are ignored. */
 function counts(before: Usage, said: unknown): Usage {
   const entries = Object.entries(said ?? {}).filter(([, value]) => value !== null && value !== undefined);
   const parsed = Usage.safeParse({ ...before, ...Object.fromEntries(entries) });

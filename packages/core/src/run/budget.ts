@@ -1,17 +1,19 @@
-import { PICOS_PER_MICRO, exactCost, priceCall } from "@skein/protocol";
+import { type ModelPrice, PICOS_PER_MICRO, exactCost, priceCall } from "@skein/protocol";
 import { reservedMicros } from "../log/reservations.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { type RunEnd, endWith } from "./rules.ts";
 
-/** What is known of the next call of the model before it is made. */
+/** The next model call, as far as it is known before it is made. */
 export interface NextCall {
-  /** Its model; null where only the answer says which one it was, as for Claude Code's "default". */
+  /** Its model; null if only the answer will name it, as for Claude Code's "default". */
   readonly model: string | null;
-  /** When it would be made: a reservation counts for a day. */
+  /** The price that the operator gave the model. */
+  readonly price?: ModelPrice | undefined;
+  /** The time of the call, because reservations expire after a day. */
   readonly now: number;
 }
 
-/** The end of a run that may not spend any more; undefined while it may. Both the limit of the run and that of its session hold. */
+/** The end of a run that has reached its own limit or its session's limit; undefined if it may continue. */
 export function outOfMoney(state: SessionState, run: RunState, next: NextCall): RunEnd | undefined {
   const message = spentOut(state, run, next);
   return message === undefined ? undefined : outOfMoneyEnd(message);
@@ -22,15 +24,15 @@ export function outOfMoneyEnd(message: string): RunEnd {
   return endWith({ code: "budget_exceeded", message });
 }
 
-/** Why no further call may be made, if money is what stops it. */
-function spentOut(state: SessionState, run: RunState, { model, now }: NextCall): string | undefined {
+/** Why the budget allows no further call, as a sentence; undefined if it allows one. */
+function spentOut(state: SessionState, run: RunState, { model, price, now }: NextCall): string | undefined {
   const limited = budgets(state, run, now).filter(({ limit }) => limit !== null);
   for (const { of, spent, reserved, limit } of limited)
     if (limit !== null && spent + reserved >= limit)
       return `The ${of} may cost ${dollars(limit)}, and ${dollars(spent)} is spent${held(reserved)}.`;
   if (limited.length === 0) return undefined;
-  // Nobody could say when a limit is reached, so none is promised.
-  if (model !== null && !hasPrice(model))
+  // Without a price it is unknown when the limit is reached.
+  if (model !== null && !price && !hasPrice(model))
     return `The model ${model} has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.`;
   const unknown = limited.find(({ unpriced }) => unpriced > 0);
   if (!unknown) return undefined;
@@ -45,12 +47,12 @@ function held(reserved: bigint): string {
 export function affordableTokens(
   state: SessionState,
   run: RunState,
-  { model, limit, now }: { readonly model: string; readonly limit: number; readonly now: number },
+  { model, price, limit, now }: NextCall & { readonly model: string; readonly limit: number },
 ): number {
   const left = leftToSpend(state, run, now);
   if (left === null) return limit;
-  const input = priceCall(model, { input_tokens: state.contextTokens, output_tokens: 0 });
-  const output = priceCall(model, { input_tokens: 0, output_tokens: 1 });
+  const input = priceCall(model, { input_tokens: state.contextTokens, output_tokens: 0 }, price);
+  const output = priceCall(model, { input_tokens: 0, output_tokens: 1 }, price);
   if (!input || !output) return limit;
   return Math.min(limit, Number((left - exactCost(input).total) / exactCost(output).total));
 }

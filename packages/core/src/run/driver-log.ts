@@ -15,27 +15,27 @@ export interface DriverLogDeps {
   readonly ids: Ids;
 }
 
-/** What is about to be appended. Each fact is folded as it is added, so that the next one can be made from the state after it. */
+/** The facts of one append. Each is folded as it is added, so that the next one can be made from the state after it. */
 export interface Batch {
   readonly state: SessionState;
-  /** The time of all of it. */
+  /** The time of all facts of the batch. */
   readonly now: number;
   readonly events: readonly NewEvent[];
   add(...facts: readonly Fact[]): void;
 }
 
 /**
- * Says what to write, given the state. Answering with a time gives the lease back in the same append. It may be called again,
- * when somebody else's event came in between, and must change nothing itself.
+ * Adds the facts to write, given the state. Returning a time gives the lease back in the same append. It is called again
+ * if another writer's event came in between, so it must have no side effects.
  */
 type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
 
-/** A session that is driven: the right to, and the state that it had when it was claimed. */
+/** A session that is driven: its lease, and its state when it was claimed. */
 export interface Driven {
   readonly lease: Lease;
   readonly clock: LeaseClock;
   readonly state: SessionState;
-  /** Told the events that others have appended, when they are taken in. */
+  /** Receives the events of other writers when they are folded. */
   readonly takenIn?: (events: readonly Event[]) => void;
 }
 
@@ -47,13 +47,13 @@ export interface DriverLog {
   /** Whether others may have appended something that the state does not have. */
   readonly isBehind: boolean;
   write(make: MakeFacts): Promise<void>;
-  /** Takes in what others have appended. */
+  /** Reads and folds the events that others have appended. */
   catchUp(): Promise<void>;
-  /** Calls back whenever the log falls behind, until it is told to stop. */
+  /** Calls back whenever others have appended events. Returns how to stop. */
   onNews(listener: () => void): () => void;
 }
 
-/** A store that does not answer is asked again after this time, until the lease is over. */
+/** The delay between retries while the store is unavailable, until the lease expires. */
 const RETRY_MS = 50;
 
 export function createDriverLog({ lease, clock, state: claimed, takenIn }: Driven, deps: DriverLogDeps): DriverLog {
@@ -62,7 +62,7 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
   const inTurn = createTurns();
   let state = claimed;
   let released = false;
-  /** The last event that was heard of; infinity if only that there is one. */
+  /** The last sequence that news mentioned; infinity if the news had no sequence. */
   let heard = 0;
 
   async function write(make: MakeFacts): Promise<void> {
@@ -81,12 +81,12 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
     }
   }
 
-  /** Answers false when the log had moved on, so that nothing was written. */
+  /** False if the log had new events, so that nothing was written. */
   async function append(events: readonly NewEvent[], base: number, release?: { readonly dueAt: number | null }) {
-    // Without a word to the store nothing is known about the lease.
+    // Nothing is written, so the lease is not renewed.
     if (events.length === 0 && !release) return true;
     try {
-      // The same ids again: if the answer was lost and not the commit, the store says so.
+      // Retries use the same ids: if only the answer was lost, the store returns the stored events.
       const asked = await patiently(async () => {
         const at = now();
         if (events.length > 0)
@@ -102,7 +102,7 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
     }
   }
 
-  /** Tries again while the store is away, until the lease is over. */
+  /** Retries while the store is unavailable, until the lease expires. */
   async function patiently<Result>(ask: () => Promise<Result>): Promise<Result> {
     for (;;)
       try {
@@ -116,7 +116,7 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
 
   async function catchUp(): Promise<void> {
     if (released) return;
-    // Before the read: what is appended while it goes on is news again.
+    // Reset before the read: events that are appended during the read count as news again.
     heard = 0;
     const news = await patiently(() => store.read(sessionId, { after: state.sequence }));
     fold(state, news);
@@ -139,13 +139,13 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
       store.onNews((id, events) => {
         if (id !== sessionId) return;
         heard = Math.max(heard, events?.at(-1)?.sequence ?? Number.POSITIVE_INFINITY);
-        // What this driver wrote itself is folded already.
+        // The driver's own events are folded already.
         if (heard > state.sequence) listener();
       }),
   };
 }
 
-/** Folds facts that are about to be stored. If they are refused, the state must be read anew. */
+/** Folds facts before they are stored. If the append is rejected, the state must be read again. */
 export function createBatch(state: SessionState, deps: Pick<DriverLogDeps, "ids" | "now">): Batch {
   const events: NewEvent[] = [];
   const now = deps.now();
@@ -162,7 +162,7 @@ export function createBatch(state: SessionState, deps: Pick<DriverLogDeps, "ids"
   };
 }
 
-/** Does one thing after the other. After one that failed nothing is done any more: the state may be ahead of the log. */
+/** Runs tasks one after the other. After a failure no further task runs, because the state may be ahead of the log. */
 function createTurns(): (work: () => Promise<void>) => Promise<void> {
   let broken: { readonly error: unknown } | undefined;
   let last: Promise<void> = Promise.resolve();

@@ -5,20 +5,20 @@ import type { Store } from "../ports/store.ts";
 import { derivedId } from "../sessions/derived-id.ts";
 import { isCancelled } from "./rules.ts";
 
-/** What a session that can do nothing but wait is waiting for. */
+/** The awaits of a session that cannot continue without an answer. */
 interface OpenAwaits {
   /** The run that waits. */
   readonly runId: string;
   /** The last event of the log that this was read from. */
   readonly sequence: number;
-  /** The awaits that need somebody: the session's own and those of its subagents. */
+  /** The awaits that a person or client must answer: the session's own and those of its subagents. */
   readonly forSomebody: readonly Await[];
 }
 
 /**
- * What a session waits for now; undefined while it can go on by itself.
+ * The awaits of a session; undefined while the session can continue without an answer.
  *
- * Every session that is looked into is added to `family`.
+ * Every session that is read is added to `family`.
  */
 export async function openAwaits(
   deps: { readonly store: Pick<Store, "awaits">; readonly sessions: Pick<Sessions, "state"> },
@@ -27,7 +27,7 @@ export async function openAwaits(
 ): Promise<OpenAwaits | undefined> {
   family.add(sessionId);
   const state = await stateOf(deps.sessions, sessionId);
-  // A cancel that is on its way, or a prompt that interrupts, ends the waiting.
+  // A cancel or an interrupting prompt will end the waiting.
   if (!state?.run || isCancelled(state, state.run) || statusOf(state) !== "awaiting") return undefined;
   const { runId, calls } = state.run;
   const waiting = new Set(
@@ -45,7 +45,7 @@ export async function openAwaits(
   return { runId, sequence: state.sequence, forSomebody };
 }
 
-/** Whether this is a fact after which a session may have nothing left to do but wait. */
+/** Whether a session may be waiting after this fact. */
 export function mayPause({ event_type }: Event): boolean {
   return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
 }

@@ -2,20 +2,20 @@ import { KnownError, isKnownError } from "@skein/protocol";
 import type { Claimed, Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 
-/** A session that no worker could drive. It sleeps until somebody retries or discards it. */
+/** A session that failed in every worker. It sleeps until a person retries or discards it. */
 interface ParkedSession {
   readonly sessionId: string;
   readonly tenant: string;
   readonly parkedAt: string;
   /** How often it was tried. */
   readonly attempts: number;
-  /** What went wrong at last. */
+  /** The last error. */
   readonly problem: string;
 }
 
-/** Sessions that fail whatever drives them, set aside so that they are not in the way of others. */
+/** Sets sessions aside that fail in every worker, so that they do not delay others. */
 export interface Parking {
-  /** The runtime, with sessions set aside that it fails at again and again. */
+  /** Wraps a runtime: sessions that fail repeatedly are parked. */
   guard(runtime: Runtime): Runtime;
   list(
     tenant: string,
@@ -37,15 +37,15 @@ interface ParkingDeps {
 }
 
 const KIND = "parked-session";
-/** So often a session is tried before it is set aside. */
+/** How many attempts a session has before it is parked. */
 const PATIENCE = 5;
-/** A session that failed is left alone for this time, then for twice as long, and so on. */
+/** The delay after the first failure. It doubles with each further one. */
 const AGAIN_MS = 100;
-/** So many sessions that fail are remembered. */
+/** For how many sessions failures are counted. */
 const REMEMBERED = 1000;
 
 export function createParking({ store, now, report }: ParkingDeps): Parking {
-  /** How often sessions failed here since their log last grew. */
+  /** How often each session failed here since its last new event. */
   const failures = new Map<string, { readonly sequence: number; readonly attempts: number }>();
 
   function count({ lease, lastSequence }: Claimed): number {
@@ -83,10 +83,10 @@ export function createParking({ store, now, report }: ParkingDeps): Parking {
           await runtime.drive(claimed, signal);
           failures.delete(claimed.lease.sessionId);
         } catch (error) {
-          // A store that is away, or a lease that is lost, is no fault of the session.
+          // An unavailable store or a lost lease is not the session's fault.
           if (isKnownError(error, "lease_lost", "not_found", "closed", "store_unavailable", "disk_full")) return;
           report(error);
-          // If not even that can be written, the lease runs out, and the session is tried again.
+          // If this fails too, the lease expires and the session is tried again.
           await failed(claimed, error).catch(() => undefined);
         }
       },
@@ -98,7 +98,7 @@ export function createParking({ store, now, report }: ParkingDeps): Parking {
     async retry(tenant, sessionId) {
       await take(tenant, sessionId);
       const claim = await store.claim({ owner: "retry", leaseMs: 1000, sessionId });
-      // A session that somebody has is driven anyway.
+      // If another worker has the lease, the session is being driven already.
       if (claim.kind === "leased") await store.release(claim.lease, { seen: claim.lastSequence, dueAt: now() });
     },
     discard: take,

@@ -5,6 +5,7 @@ import {
   type StopReason,
   type Usage,
   freeCall,
+  type ModelPrice,
   priceCall,
   textOf,
 } from "@skein/protocol";
@@ -51,7 +52,7 @@ export function cancellation(state: SessionState, run: RunState): RunEnd | undef
   return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
 }
 
-/** Whether a run was taken up too often without progress: it kills its workers, and the next one may only end it. */
+/** Whether a run was resumed too often without progress: it kills its workers, and the next worker may only end it. */
 export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWithoutProgress">): boolean {
   return resumesWithoutProgress > POISON_AFTER;
 }
@@ -125,6 +126,6 @@ export const CANCELLED_RESULT: MissingResult = { outcome: "failed", content: CAN
 /** The name that Claude Code gives for the model where it speaks itself, for example about an error. That costs nothing. */
 const NO_MODEL = "<synthetic>";
 /** What a call of a model cost; null if the model has no price. */
-export function costOf(model: string, usage: Usage): CallCost | null {
-  return model === NO_MODEL ? freeCall(model) : (priceCall(model, usage) ?? null);
+export function costOf(model: string, usage: Usage, price?: ModelPrice): CallCost | null {
+  return model === NO_MODEL ? freeCall(model) : (priceCall(model, usage, price) ?? null);
 }

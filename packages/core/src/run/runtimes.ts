@@ -19,7 +19,7 @@ export interface RuntimesDeps {
   readonly parking: Parking;
 }
 
-/** Hands each session to the runtime that its agent names; one that this process does not have is for another process. */
+/** Drives each session with the runtime of its agent. A session whose runtime this process lacks is left to other processes. */
 export function createRuntimes({ store, states, now, ids, runtimes, parking }: RuntimesDeps): Runtime {
   return parking.guard({
     opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
@@ -35,7 +35,7 @@ export function createRuntimes({ store, states, now, ids, runtimes, parking }: R
   });
 }
 
-/** What a runtime writes down at once for a session that begins with these events. */
+/** The facts that a runtime adds to the first append of a session. */
 export function openingOf(
   runtime: Runtime,
   lease: Lease,

@@ -7,9 +7,9 @@ import { sessionUnserved } from "./facts/index.ts";
 
 /** How long a session is left alone by a process that cannot drive it. */
 const ELSEWHERE_MS = 1000;
-/** How often it is said again that nobody could drive a session. */
+/** How often the record of a session that cannot be driven is renewed. */
 const AGAIN_MS = 5000;
-/** After that long without a word, a session counts as driven, or as gone. */
+/** Without a renewal in this time, the session counts as driven, or as deleted. */
 const FRESH_MS = 15_000;
 const PLACE = { tenant: "$unserved", kind: "session" } as const;
 
@@ -29,8 +29,8 @@ interface LeaveDeps {
 }
 
 /**
- * Leaves a session to a process that has what this one lacks, and says so: once in its log, and again and again beside it,
- * where `/health` and `skein doctor` look.
+ * Leaves a session to a process that has what this one lacks. This is recorded once in its log, and repeatedly in a record
+ * that `/health` and `skein doctor` read.
  */
 export async function leaveUnserved(
   { store, ids, now }: LeaveDeps,
@@ -50,7 +50,7 @@ export async function leaveUnserved(
   await store.append(lease.sessionId, [event], { lease, expect: state.sequence, release });
 }
 
-/** The sessions that nobody could drive lately, at most 200. */
+/** The sessions that no worker could drive in the last seconds, at most 200. */
 export async function unservedSessions(records: Records, now: number): Promise<readonly Unserved[]> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   return items.flatMap(({ id, value }) => {
@@ -59,7 +59,7 @@ export async function unservedSessions(records: Records, now: number): Promise<r
   });
 }
 
-/** Removes what was said about sessions that are driven again, or gone. */
+/** Removes the records of sessions that are driven again, or were deleted. */
 export async function forgetServed(records: Records, now: number): Promise<void> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   for (const { id, value } of items)

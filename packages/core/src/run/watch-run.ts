@@ -5,7 +5,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { Store } from "../ports/store.ts";
 import { mayPause, openAwaits } from "./open-awaits.ts";
 
-/** What watching needs of sessions, which may be those of a server. */
+/** The parts of `Sessions` that watching needs. */
 export interface WatchDeps {
   readonly store: Pick<Store, "awaits" | "onNews">;
   readonly sessions: Pick<Sessions, "follow" | "state" | "cancel">;
@@ -52,14 +52,14 @@ export interface SeenRun {
 export interface RunWatch {
   /** The events of the session, those of other runs included, until nothing more comes of the run for now. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;
-  /** The same, and in between what the steps say while they are made. */
+  /** The same, and in between the drafts of the steps. */
   items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | DraftPiece>;
   seen(): SeenRun;
 }
 
 interface RunItems {
   readonly live: Live;
-  /** Which pieces are wanted; all of them unless told. */
+  /** Selects pieces. Default: all of them. */
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 
@@ -170,12 +170,12 @@ function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, pr
     const open = await openAwaits(deps, sessionId, family);
     if (!open || (stopsAtWait === "run" && open.runId !== progress.runId())) return false;
     const { runId, sequence, forSomebody: awaiting } = open;
-    // More of the log was read meanwhile.
+    // More of the log was read in the meantime.
     if (sequence < progress.sequence()) return look();
-    // The log goes on after what was read of it: then what it says now is judged with the next event.
+    // The log has more events than were read: decide again after the next event.
     isDue = sequence > progress.sequence();
     if (isDue) return false;
-    // Whatever nobody answered in its time is about to go on by itself.
+    // A wait that has reached its time limit is about to end by itself.
     if (awaiting.length === 0 || awaiting.some((wait) => isLate(wait, now()))) return false;
     found = { runId, awaiting };
     return true;

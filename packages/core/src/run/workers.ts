@@ -1,7 +1,7 @@
 import type { AgentConfig } from "@skein/protocol";
 import type { Records } from "../ports/records.ts";
 
-/** A process on a store, and what it has for sessions. */
+/** A process on a store, and which agents, tools and model it has. */
 export interface WorkerInfo {
   /** What it does: `api` drives nothing, `worker` answers no requests. */
   readonly role: "all" | "api" | "worker";
@@ -18,18 +18,18 @@ export interface WorkerInfo {
 
 /** A worker as the store shows it. */
 interface KnownWorker extends WorkerInfo {
-  /** Raised by each sign of life. Clocks of machines differ, so that liveness is told by this and not by a time. */
+  /** Raised with each heartbeat. Liveness is judged by this counter, because the clocks of machines differ. */
   readonly beat: number;
 }
 
-/** The processes on a store: each says what it has, and that it is alive. */
+/** The processes on a store. Each registers itself and renews its heartbeat. */
 export interface Workers {
   beat(worker: WorkerInfo): Promise<void>;
   /** Every process, those that drive nothing included. */
   all(): Promise<readonly KnownWorker[]>;
   /** The processes that drive sessions. */
   list(): Promise<readonly KnownWorker[]>;
-  /** The process has ended, or is known to be dead. */
+  /** Removes a process that has ended, or is known to be dead. */
   leave(worker: Pick<WorkerInfo, "role" | "owner">): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export function createWorkers(records: Records): Workers {
   };
 }
 
-/** Servers of one process share its name. */
+/** Several servers of one process share an id. */
 function idOf({ role, owner }: Pick<WorkerInfo, "role" | "owner">): string {
   return `${role}:${owner}`;
 }

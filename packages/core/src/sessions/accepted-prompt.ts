@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { Appended } from "../ports/store.ts";
 
-/** What a prompt became: durable before this is answered. */
+/** An accepted prompt. It is durable before this is returned. */
 export interface Accepted {
   readonly sessionId: string;
   readonly messageId: string;
@@ -11,7 +11,7 @@ export interface Accepted {
   readonly repeated: boolean;
 }
 
-/** What a prompt became, from the event that is stored: the first time, and whenever it is repeated. */
+/** The accepted prompt, from the stored event. The result is the same for a repeated request. */
 export function acceptedOf({ events, repeated }: Appended): Accepted {
   const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
   if (stored?.event_type !== "prompt.accepted")

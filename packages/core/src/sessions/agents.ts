@@ -32,7 +32,7 @@ const CreateAgent = z.strictObject({
 
 /** Agents are configuration. Every change makes a new version; a session keeps the one it began with. */
 export interface Agents {
-  /** With an `id`, an agent that is there already under this id is answered: the request came a second time. */
+  /** If an agent with this `id` exists, it is returned: the request is a repetition. */
   create(agent: z.input<typeof CreateAgent>, id?: string): Promise<Agent>;
   get(id: string): Promise<Agent>;
   /** The agent as it was at one version. */
@@ -59,7 +59,7 @@ export function createAgents({
     return record.value as Agent;
   }
 
-  /** The current version and its place in the history, in one step. */
+  /** Stores the current version and its copy in the history, in one transaction. */
   async function save(agent: Agent, expect: number): Promise<Agent> {
     const fields = { status: agent.status, tag: agent.tags };
     await records.put([
@@ -77,7 +77,7 @@ export function createAgents({
     const agent = await get(id);
     const version = expect ?? agent.version;
     const next = { ...agent, ...changed(agent) };
-    // What changes nothing makes no version.
+    // A patch without a change makes no new version.
     if (version === agent.version && JSON.stringify(next) === JSON.stringify(agent)) return agent;
     return save({ ...next, version: version + 1, updated_at: new Date(now()).toISOString() }, version);
   }
@@ -140,7 +140,7 @@ function versionId(id: string, version: number): string {
 
 /** The models that agents and sessions refer to by id: the platform API's `llm_models`. */
 export interface Models {
-  /** Adds a model, or answers the one of that name. `isDefault` makes it the default, and no other. */
+  /** Adds a model, or returns the existing one of that name. `isDefault` makes it the only default. */
   add(model: { name: string; isDefault?: boolean }): Promise<LlmModel>;
   list(): Promise<readonly LlmModel[]>;
   get(id: string): Promise<LlmModel>;

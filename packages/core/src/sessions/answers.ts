@@ -1,4 +1,14 @@
-import { type Await, type Content, type Event, type Ids, KnownError, isKnownError, textOf } from "@skein/protocol";
+import {
+  type Await,
+  type Content,
+  type Event,
+  type Ids,
+  type JsonObject,
+  KnownError,
+  isKnownError,
+  textOf,
+} from "@skein/protocol";
+import { approvalWith, isApproval } from "../run/approval.ts";
 import { awaitAnswered } from "./session-facts.ts";
 import type { AppendOptions, Store } from "../ports/store.ts";
 
@@ -18,7 +28,7 @@ export interface Answered {
   readonly disposition: Disposition;
   /** The disposition as a sentence. */
   readonly reason: string;
-  /** Where the accepted answer stands in the log. */
+  /** The sequence of the accepted answer in the log. */
   readonly sequence: number | null;
 }
 
@@ -27,17 +37,26 @@ interface AnswersDeps {
   readonly tenant: string;
   readonly now: () => number;
   readonly ids: Ids;
-  /** Makes an answer that is sent again recognisable. */
+  /** The Idempotency-Key of the answer. */
   readonly key?: AppendOptions["key"];
 }
 
-/** Appends an answer if the session waits for it, and says what became of it. Of several at once exactly one is accepted. */
+interface GivenAnswer {
+  readonly tool_use_id: string;
+  readonly content: Content;
+  readonly is_error: boolean;
+  /** An approved call runs with this input instead of the model's. */
+  readonly updatedInput?: JsonObject | undefined;
+}
+
+/** Appends an answer if the session waits for it, and returns its disposition. Of several answers at once exactly one is accepted. */
 export async function answerAwait(
   deps: AnswersDeps,
   sessionId: string,
-  data: { readonly tool_use_id: string; readonly content: Content; readonly is_error: boolean },
+  { updatedInput, ...given }: GivenAnswer,
 ): Promise<Answered> {
   const { store, tenant, now, ids, key } = deps;
+  const data = updatedInput ? { ...given, content: approvalWith(updatedInput) } : given;
   for (;;) {
     const { kind, ...found } = await dispositionOf(deps, sessionId, data.tool_use_id);
     if (found.disposition !== "accepted") return found;
@@ -46,9 +65,11 @@ export async function answerAwait(
         "invalid",
         "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
       );
+    if (updatedInput && (kind !== "approval" || !isApproval(given)))
+      throw new KnownError("invalid", "updated_input: Only an answer that approves a call gives it another input.");
     const event = { ...awaitAnswered(data), id: ids() };
     try {
-      // Nothing may have come in between: two clients that both saw the await open would both be told "accepted".
+      // `expect` makes sure that only one of two clients that both saw the await open is accepted.
       const expect = found.sequence ?? 0;
       const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect, ...(key && { key }) });
       return { ...found, sequence: events[0]?.sequence ?? null };
@@ -72,11 +93,11 @@ async function dispositionOf(
     sequence,
   });
   if (open?.kind === "subagent") return say("refused", `The call ${toolUseId} is answered by its subagent.`);
-  // An open await belongs to the run that is under way, so only that part of the log says whether it has its answer.
+  // An open await belongs to the run in progress, so only that part of the log has to be read.
   const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
   let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
   let opened = events.findLastIndex((event) => opens(event, toolUseId));
-  // That run may be over by now, and another one under way.
+  // That run may have ended in the meantime, and another one may have begun.
   if (opened === -1 && run) {
     events = await store.read(sessionId, { tenant });
     opened = events.findLastIndex((event) => opens(event, toolUseId));

@@ -11,7 +11,7 @@ const IMAGES: Readonly<Record<string, readonly (readonly number[])[]>> = {
   "image/webp": [[0x52, 0x49, 0x46, 0x46]],
 };
 
-/** What no model would take, as a sentence. It is refused before it enters a transcript, where it would fail every later call. */
+/** Why a model would reject this content, as a sentence. It is rejected before it enters a transcript, where it would fail every later call. */
 export function contentProblem(
   content: Content,
 ): { readonly tooLarge: boolean; readonly sentence: string } | undefined {
@@ -29,7 +29,7 @@ export function contentProblem(
   return { tooLarge: true, sentence: `A message may have ${TEXT_LIMIT} characters, and this one has ${characters}.` };
 }
 
-/** What no model would take as the result of a call, as a sentence. */
+/** Why a model would reject this content as the result of a call, as a sentence. */
 export function answerProblem(content: Content): string | undefined {
   if (typeof content === "string") return undefined;
   for (const block of content) {
@@ -50,12 +50,12 @@ export function isResultBlock(value: unknown): value is ContentBlock {
   return RESULT_BLOCKS.includes((value as { type?: unknown } | null)?.type);
 }
 
-/** A text with nothing to read in it, which no model takes. */
+/** Whether a text block is empty or only white space, which models reject. */
 export function isBlank(block: ContentBlock): boolean {
   return block.type === "text" && typeof block["text"] === "string" && block["text"].trim() === "";
 }
 
-/** Blocks that only runs make. In a prompt they would be taken out before the model sees it. */
+/** Blocks that only runs produce. In a prompt they would be removed before the model sees it. */
 const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking"]);
 
 function notSaid(type: string): string {
@@ -67,7 +67,7 @@ function problem(sentence: string): { readonly tooLarge: boolean; readonly sente
   return { tooLarge: false, sentence };
 }
 
-/** Why a block is no image that a model could look at; nothing for other blocks. */
+/** Why a model cannot read an image block, as a sentence; undefined for valid images and other blocks. */
 export function imageProblem(block: ContentBlock): string | undefined {
   if (block.type !== "image") return undefined;
   const source = (block["source"] ?? {}) as { type?: unknown; url?: unknown; media_type?: unknown; data?: unknown };

@@ -15,7 +15,7 @@ import { derivedId } from "./derived-id.ts";
 import { parseInput } from "./parse-input.ts";
 import { cancelRequested, controlRequested, rewindRequested } from "./session-facts.ts";
 
-/** Something that the driver will do: its name, and after which event to look for it. */
+/** A request to the driver: its id, and the event after which its result appears. */
 interface Asked {
   readonly id: string;
   readonly sequence: number;
@@ -23,13 +23,13 @@ interface Asked {
 
 export type Key = NonNullable<AppendOptions["key"]>;
 
-/** What callers ask the driver of a session for, besides an answer. With a key the same request is one event, however often it is sent. */
+/** Requests to the driver of a session. With a key, a repeated request appends only one event. */
 export interface DriverRequests {
-  /** Asks for the end of a run: the named one, else the one that is under way or comes next. */
+  /** Requests the cancellation of a run: the named one, else the current one, else the next one. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }, key?: Key): Promise<Asked>;
-  /** From here on the session works with another model or another permission mode, a run that is under way included. */
+  /** Sets the model or the permission mode of a session from now on, also for a run in progress. */
   control(sessionId: string, change: { permissionMode?: string; model?: string }, key?: Key): Promise<Event>;
-  /** Asks for the files to be brought back; `rewind.completed` with the same id says what came of it. */
+  /** Requests that the files are restored; `rewind.completed` with the same id has the result. */
   rewind(sessionId: string, checkpoint: Checkpoint, options?: { dryRun?: boolean }, key?: Key): Promise<Asked>;
 }
 
@@ -44,7 +44,7 @@ export interface DriverRequestsDeps {
 
 export function createDriverRequests({ store, tenant, now, ids, get, state }: DriverRequestsDeps): DriverRequests {
   async function append(sessionId: string, fact: Fact, key: Key | undefined): Promise<Event> {
-    // An id that is made from the key: the store has the event of the same request already.
+    // The id is derived from the key: a repeated request has the same event id.
     const event = { ...fact, id: key ? requestId(key) : ids() } as NewEvent;
     const { events } = await store.append(sessionId, [event], { tenant, dueAt: now() });
     return events[0] as Event;
@@ -56,7 +56,7 @@ export function createDriverRequests({ store, tenant, now, ids, get, state }: Dr
     return isUnderWay ? running : waitingRun(await state(sessionId), runId);
   }
 
-  /** The cancel of this key, in case the process died that asked for it, and the run has ended meanwhile. */
+  /** The earlier cancel with this key: its process may have died, and the run may have ended since. */
   async function cancelledBefore(sessionId: string, key: Key): Promise<Asked | undefined> {
     const found = (await store.read(sessionId, { tenant })).find(({ id }) => id === requestId(key));
     return found && askedBy(found);
@@ -97,7 +97,7 @@ function askedBy(event: Event): Asked {
   return { id: event.event_type === "cancel.requested" ? event.data.run_id : event.id, sequence: event.sequence };
 }
 
-/** A run that waits its turn, the next one if none is named. It may have begun meanwhile. */
+/** The named run of the queue, or the next one. It may have begun in the meantime. */
 function waitingRun({ sessionId, run, queue }: SessionState, runId: string | undefined): string {
   const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
   const target = runId ?? known[0];

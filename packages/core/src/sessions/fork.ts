@@ -19,13 +19,13 @@ import type { SessionState } from "../log/state.ts";
 
 const NOT_CARRIED_OVER = "This call was still open when the session was forked; its outcome is not carried over.";
 
-/** What a fork does differently from its parent. */
+/** How a fork differs from its parent. */
 export interface ForkOptions {
-  /** The last message that it keeps; without it, all of them. */
+  /** The last message that the fork keeps. Default: the last one of the parent. */
   readonly messageId?: string;
   readonly title?: string;
   readonly id?: string;
-  /** Changes the configuration that the fork inherits, with what was switched while the parent ran already in it. */
+  /** Changes the inherited configuration. The given one includes the parent's `control` changes. */
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
@@ -52,7 +52,7 @@ export function forkFacts(
   const title = options.title === undefined ? parent.title : parseInput(Line.max(255), options.title);
   const kept = keptMessages(parent, options.messageId);
   const closing = closingOf(kept.at(-1));
-  // In the middle of a run there may be entries of an answer that is not whole yet.
+  // During a run the transcript may have entries of an incomplete answer.
   const isWhole = options.messageId === undefined && parent.run === null && closing === null;
   const transcript = forkedTranscript(
     entriesOf(log),
@@ -86,7 +86,7 @@ function keptMessages({ sessionId, transcript }: SessionState, messageId?: strin
   return transcript.slice(0, end + 1);
 }
 
-/** What the calls of the last message are answered with, if it has any. */
+/** Results for the open calls of the last message; null if it has none. */
 function closingOf(last: Message | undefined): Content | null {
   if (last?.role !== "assistant") return null;
   const open = blocksOf(last.content).filter(isToolUse);
@@ -97,7 +97,7 @@ function closed(toolUseId: string): ContentBlock {
   return { type: "tool_result", tool_use_id: toolUseId, content: NOT_CARRIED_OVER, is_error: true };
 }
 
-/** The configuration as it is in force: a switch that narrowed it must not be undone by forking. */
+/** The configuration with the session's `control` changes: a fork must not undo a change that restricted the session. */
 function withControl(agent: AgentConfig, { permissionMode, model }: SessionState["control"]): AgentConfig {
   if (permissionMode === null && model === null) return agent;
   const switched = {

@@ -3,6 +3,7 @@ import {
   type Event,
   type Fact,
   type Ids,
+  type JsonObject,
   KnownError,
   type Message,
   type MessageRow,
@@ -45,11 +46,11 @@ import type {
 
 export interface SessionsDeps {
   readonly store: Store;
-  /** Whose sessions these are. Those of another tenant do not exist here. */
+  /** The tenant of these sessions. Those of other tenants do not exist here. */
   readonly tenant?: string;
   readonly now?: () => number;
   readonly ids?: Ids;
-  /** Where sessions that begin with a prompt are driven; without it, by whoever finds them. */
+  /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
   /** Removes what is kept of a session beside its log, such as files and memories. May be called twice. */
   readonly forget?: ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>) | undefined;
@@ -58,7 +59,7 @@ export interface SessionsDeps {
 /** A sequence that no log has. */
 const NOWHERE = Number.MAX_SAFE_INTEGER;
 
-/** What people do with sessions. The server, the command line and the library call this and nothing lower. */
+/** All operations on sessions. The server, the command line and the library use only this. */
 export interface Sessions extends DriverRequests {
   create(agent: SessionAgent, options?: z.input<typeof CreateOptions>, key?: Key): Promise<Session>;
   /** Creates a session and accepts its first prompt, in one transaction. */
@@ -69,17 +70,17 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Accepted>;
   prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
-  /** Answers an await, and says what became of the answer: accepted, a duplicate, stale or refused. */
+  /** Answers an await. Returns whether the answer was accepted, a duplicate, stale or refused. */
   answer(
     sessionId: string,
     toolUseId: string,
-    answer: { content: Content; isError?: boolean },
+    answer: { content: Content; isError?: boolean; updatedInput?: JsonObject | undefined },
     key?: Key,
   ): Promise<Answered>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
   /** A new session with the transcript up to and including this message. The parent is not touched. */
   fork(sessionId: string, options?: ForkOptions, key?: Key): Promise<Session>;
-  /** Forks and accepts the fork's first prompt, in one transaction: a fork that waits for words that were lost would be one too many. */
+  /** Forks a session and accepts the fork's first prompt, in one transaction: otherwise a crash in between would leave an empty fork. */
   beginFork(
     sessionId: string,
     prompt: string | z.input<typeof PromptOptions>,
@@ -87,8 +88,8 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Accepted>;
   /**
-   * A new session from the log of another one that is idle, as `events` gives it, in one transaction. The times of its
-   * events are those of the import: a store says when it wrote something, and nobody else does.
+   * Creates a session from the log of an idle session, as `events` returns it, in one transaction. The times of its events
+   * are those of the import, because only the store sets times.
    */
   import(log: readonly unknown[], key?: Key): Promise<Session>;
   delete(sessionId: string): Promise<void>;
@@ -98,7 +99,7 @@ export interface Sessions extends DriverRequests {
   count(filter?: Omit<SessionFilter, "tenant">): Promise<number>;
   usage(query: Omit<UsageQuery, "tenant">): Promise<readonly UsageRow[]>;
   toolUsage(query: Omit<ToolUsageQuery, "tenant">): Promise<readonly ToolUsageRow[]>;
-  /** Sessions in which something was said or done that has a text, the one that ran last first. */
+  /** Sessions whose messages contain a text, the one that ran last first. */
   search(query: Omit<TextQuery, "tenant">): Promise<TextMatches>;
   messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
   /** The messages with their blocks, as the model and people see them. */
@@ -199,7 +200,7 @@ export function createSessions({
       seenAt = undefined;
       const isBusy = run !== null || queue.length > 0;
       try {
-        // Nothing may have come in between. No log ends at NOWHERE: of a busy session only a prompt that is repeated is answered.
+        // `expect` makes sure that the session is still idle. For a busy session it is NOWHERE, where no log ends: only a repeated prompt succeeds.
         return acceptedOf(await store.append(sessionId, facts, { ...options, expect: isBusy ? NOWHERE : sequence }));
       } catch (error) {
         if (isBusy && isKnownError(error, "conflict"))
@@ -225,11 +226,11 @@ export function createSessions({
     create,
     begin,
     prompt,
-    async answer(sessionId, toolUseId, { content, isError = false }, key) {
+    async answer(sessionId, toolUseId, { content, isError = false, updatedInput }, key) {
       const data = { tool_use_id: toolUseId, content: parseInput(Content, content), is_error: isError };
       const problem = answerProblem(data.content);
       if (problem !== undefined) throw new KnownError("invalid", problem);
-      return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, data);
+      return answerAwait({ store, tenant, now, ids, ...(key && { key }) }, sessionId, { ...data, updatedInput });
     },
     ...createDriverRequests({ store, tenant, now, ids, get, state }),
     edit,
@@ -272,7 +273,7 @@ export function createSessions({
   };
 }
 
-/** Stores the first events of a session that has a prompt: with its lease and its first step, if there is a place for it here. */
+/** Stores the first events of a session with a prompt. If this process has a free place, its lease and first step are in the same append. */
 async function appendFirst(
   { store, now, reserve }: Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number },
   { id, first, key }: { readonly id: string; readonly first: readonly NewEvent[]; readonly key: Key | undefined },

@@ -13,7 +13,7 @@ export interface SubagentsDeps {
   readonly ids: Ids;
 }
 
-/** Sessions that work for a call of another session. Whatever is repeated after a crash finds what is there. */
+/** Sessions that work for a call of another session. Every operation can be repeated after a crash. */
 export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps): Subagents {
   const event = (fact: Fact, id = ids()): NewEvent => ({ ...fact, id });
 
@@ -39,7 +39,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       try {
         await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
       } catch (error) {
-        // It was begun before a crash: then it goes on by itself.
+        // It was started before a crash, and continues by itself.
         if (!isKnownError(error, "conflict")) throw error;
       }
       return { sessionId };
@@ -78,7 +78,7 @@ async function answerCall(
   await unlessDeleted(() => store.append(session_id, [{ ...answered, id }], { dueAt }));
 }
 
-/** A subagent that is about to be deleted and has not answered: its parent would wait for it for ever. */
+/** Answers the parent's call for a subagent that is about to be deleted: otherwise the parent would wait for ever. */
 export async function answerForDeleted(store: Store, session: Session, dueAt: number): Promise<void> {
   const { subagent_of_session_id: session_id, subagent_of_tool_use_id: tool_use_id, total_turns } = session;
   if (session_id === null || tool_use_id === null || total_turns > 0) return;
@@ -88,7 +88,7 @@ export async function answerForDeleted(store: Store, session: Session, dueAt: nu
   await answerCall(store, { session_id, tool_use_id }, answer, dueAt);
 }
 
-/** A session that was deleted waits for nothing and works on nothing any more. */
+/** Ignores the error if the other session was deleted. */
 async function unlessDeleted(tell: () => Promise<unknown>): Promise<void> {
   try {
     await tell();

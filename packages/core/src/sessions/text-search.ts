@@ -1,13 +1,13 @@
 import type { MessageRow, Session } from "@skein/protocol";
 import type { SessionFilter, Store, TextPlace } from "../ports/store.ts";
 
-/** How many messages of one session a store gives: enough for one in which a person or the model said it. */
+/** How many messages of one session a store returns, so that one of them very likely has the text in something that was said. */
 export const MOST_PLACES = 5;
-/** How much of the stored JSON a store gives: before the text, and in all. */
+/** How many characters of the stored JSON a store returns: before the text, and in all. */
 export const BEFORE_TEXT = 200;
 export const AROUND_TEXT = 1200;
 
-/** How many sessions are looked at in one question to the store, and in one call. What is left is asked for with the cursor. */
+/** How many sessions one query of the store covers, and how many one call covers. The cursor continues with the rest. */
 const AT_ONCE = 50;
 const MOST_LOOKED = 2000;
 const DEFAULT_LIMIT = 100;
@@ -19,27 +19,27 @@ export interface TextQuery extends SessionFilter {
   readonly cursor?: string;
 }
 
-/** A session, and the last place in it where the text stands. */
+/** A session, and the last message in it that has the text. */
 interface TextMatch {
   readonly session: Session;
   readonly role: MessageRow["role"];
   readonly sequence: number;
   readonly created_at: string;
-  /** The text with some of what stands around it. */
+  /** The text with some of its surroundings. */
   readonly excerpt: string;
 }
 
 export interface TextMatches {
   readonly items: readonly TextMatch[];
-  /** Where to go on, if not every session was looked at. */
+  /** The cursor for the rest; null if every session was searched. */
   readonly cursor: string | null;
-  /** The last run of the last session that was looked at; null if there was none. */
+  /** The time of the last run of the last searched session; null if none was searched. */
   readonly searchedUntil: string | null;
 }
 
 /**
- * Sessions in which something was said or done that has a text, the one that ran last first. There is no index: a call looks at
- * so many sessions and no more, so that it is answered soon in any store, and whoever wants the rest asks on.
+ * Sessions whose messages contain a text, the one that ran last first. There is no index: each call searches a limited
+ * number of sessions, so that it is fast in any store, and returns a cursor for the rest.
  */
 export async function searchSessions(
   store: Pick<Store, "list" | "search">,
@@ -69,12 +69,12 @@ export async function searchSessions(
   return { items, cursor: cursor ?? null, searchedUntil };
 }
 
-/** A text as it stands in JSON, in small letters. */
+/** A text in the form that it has in JSON, in lower case. */
 export function jsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1).toLowerCase();
 }
 
-/** The piece of JSON around a text, for stores that hold messages in memory; undefined without the text. */
+/** The piece of JSON around a text, for stores that hold messages in memory; undefined if the JSON does not have it. */
 export function jsonAround(json: string, text: string): string | undefined {
   const at = json.toLowerCase().indexOf(jsonText(text));
   return at === -1 ? undefined : json.slice(Math.max(0, at - BEFORE_TEXT)).slice(0, AROUND_TEXT);
@@ -88,7 +88,7 @@ function firstSaid(places: readonly TextPlace[], text: string): Omit<TextMatch, 
   return undefined;
 }
 
-/** The text with what stands around it, in a value of a piece of JSON; undefined if it only stands in names of fields. */
+/** The text with its surroundings, from a value in a piece of JSON; undefined if only field names have the text. */
 export function excerptOf(json: string, text: string): string | undefined {
   const lower = json.toLowerCase();
   const wanted = jsonText(text);
@@ -122,7 +122,7 @@ function isQuote(json: string, at: number): boolean {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "", b: "", f: "" };
 
-/** What a piece of a JSON text says. Escapes that were cut at its ends are left out. */
+/** The plain text of a piece of a JSON string. Escapes that are cut off at its ends are left out. */
 function plainText(piece: string): string {
   return piece
     .replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^u]))/g, (_, code: string | undefined, letter: string | undefined) =>

@@ -4,7 +4,7 @@ import type { Store, ToolUsageQuery, UsageKey, UsageQuery } from "../ports/store
 
 const PAGE = 1000;
 
-/** For stores that cannot ask a database: adds up run by run. */
+/** Adds up usage run by run, for stores without a database. */
 export async function addedUsage(
   store: Pick<Store, "list" | "runs" | "get">,
   { tenant, by, secondKey, agentId, sessionId, from = "", to = "~" }: UsageQuery,
@@ -19,7 +19,7 @@ export async function addedUsage(
   return [...rows.values()];
 }
 
-/** The same for calls of tools: counts them log by log. */
+/** Counts tool calls log by log, for stores without a database. */
 export async function countedTools(
   store: Pick<Store, "list" | "get" | "read">,
   { tenant, agentId, sessionId, from = "", to = "~" }: ToolUsageQuery,

@@ -25,6 +25,7 @@ const tools = new Map(
 const view: View = {
   fence: 1,
   startedHere: RUN,
+  model: {},
   tools,
   notices: [],
   validates: false,

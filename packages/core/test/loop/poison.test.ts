@@ -1,8 +1,15 @@
 import { type Store, openStore } from "skein";
 import type { NewEvent } from "@skein/protocol";
-import { expect, onTestFinished, test } from "vitest";
+import { type MockInstance, afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable, storeUrl } from "./world.ts";
+
+/** Errors of our own are warnings of the process. Here they are planted, so they are counted instead of printed. */
+let warned: MockInstance<typeof process.emitWarning>;
+beforeEach(() => void (warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)));
+afterEach(() => warned.mockRestore());
+
+const PLANTED = "planted: x is not a function";
 
 /** A store in which writing some batches down ends with an error that nobody expected, so many times. */
 async function failing(wrong: (batch: readonly NewEvent[]) => boolean, times = Number.POSITIVE_INFINITY) {
@@ -12,7 +19,7 @@ async function failing(wrong: (batch: readonly NewEvent[]) => boolean, times = N
   const append: Store["append"] = (sessionId, batch, options) => {
     if (left <= 0 || !wrong(batch)) return store.append(sessionId, batch, options);
     left -= 1;
-    return Promise.reject(new TypeError("x is not a function"));
+    return Promise.reject(new TypeError(PLANTED));
   };
   return { ...store, append } satisfies Store;
 }
@@ -31,7 +38,8 @@ test("an error of our own fails the run within seconds, and says what it was", a
   const steps = [{ tools: [{ name: "count", id: "toolu_1" }] }, { text: "Poisonous." }];
   const { sessionId, ...result } = await agent.run(scripted("hello", steps));
   expect(result).toMatchObject({ stopReason: "poisoned", error: { code: "poisoned" } });
-  expect(result.error?.message).toContain("x is not a function");
+  expect(result.error?.message).toContain(PLANTED);
+  expect(warned.mock.calls.map(([warning]) => String(warning))).toContain(`TypeError: ${PLANTED}`);
   expect(result.agentLogs.filter(({ actionType }) => actionType === "run_failed")).toHaveLength(1);
   expect(result.agentLogs.some(({ actionType }) => actionType === "error")).toBe(true);
   expect(await eventsOf(agent, sessionId, "session.failed")).toHaveLength(1);

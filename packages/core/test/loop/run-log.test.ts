@@ -1,4 +1,5 @@
-import { requestAt } from "../../src/loop/request.ts";
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import { callAt } from "../../src/loop/request.ts";
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -191,7 +192,7 @@ describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s
     expect(shown.map(brief)).toEqual(expected);
     for (const [index, { action_type, action_data }] of shown.entries()) {
       const { messages_sent: sent, ...data } = action_data;
-      // A line per step that repeats everything before it would make the files quadratic: there it is computed by requestAt.
+      // A line per step that repeats everything before it would make the files quadratic: there it is computed by callAt.
       if (action_type === "api_call_started" && kind !== "filesystem")
         expect(sent, "messages_sent").toBeInstanceOf(Array);
       expect(data, action_type).toEqual(logs[index]?.actionData);
@@ -217,8 +218,10 @@ test("what the model was sent at a step is computed on read, and is what it was 
   const calls = simulator.ledger.calls({ kind: "messages" });
   const starts = events.filter(({ event_type }: Event) => event_type === "step.started");
   expect(starts).toHaveLength(calls.length);
+  const model = createAnthropicModel({ apiKey: "none" });
   for (const [index, { sequence }] of starts.entries()) {
     const { stream: _, ...body } = (calls[index]?.request ?? {}) as Record<string, unknown>;
-    expect(requestAt(sessionId, events, sequence)?.body).toEqual(body);
+    const call = callAt(sessionId, events, sequence);
+    expect(call && model.prepare(call).body).toEqual(body);
   }
 });

@@ -62,6 +62,8 @@ export const stepFacts = {
     cost: CallCost.nullable(),
     container_id: z.string().nullable(),
     duration_ms: Count,
+    /** `usage` is measured from what arrived, because the provider told no counts. */
+    estimated: z.literal(true).optional(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
   }),

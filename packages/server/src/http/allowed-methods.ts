@@ -1,4 +1,4 @@
-/** Which methods an address has, by the routes that there are: for the answer to a wrong one. */
+/** The methods that the routes have for an address, for the 405 response. */
 export function allowedMethods(routes: readonly { method: string; path: string }[], url: string): readonly string[] {
   const parts = (url.split("?", 1)[0] ?? "").split("/");
   const matching = routes.filter(({ path }) => fits(path.split("/"), parts));

@@ -7,7 +7,7 @@ import {
   isKnownError,
 } from "@skein/protocol";
 
-/** An error that only a server has: who may call, limits, HTTP itself. */
+/** An error of the HTTP server itself: authentication, limits, malformed requests. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;
@@ -30,11 +30,11 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  /** Nobody expected it: it belongs into the log. */
+  /** Whether the error was unexpected. Bugs are logged. */
   readonly isBug: boolean;
 }
 
-/** Answered with a 5xx, and nobody's bug. */
+/** Codes with a 5xx status that are not bugs. */
 const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "closed",
   "sandbox_missing",
@@ -44,10 +44,10 @@ const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "REQUEST_TIMEOUT",
 ]);
 
-/** What is over by itself soon: a client that tries again then does no harm. */
+/** Codes of errors that usually pass soon: their responses have Retry-After. */
 const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "files_unavailable", "closed"]);
 
-/** Codes whose message may say where the store is or what it was asked: callers only learn that it is not there. */
+/** Replacements for messages that could reveal the store's address or its statements. */
 const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   store_locked: "Another process holds the store.",
   store_corrupt: "The store is damaged.",
@@ -60,7 +60,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   unreadable: "The log has something that this version cannot read.",
 };
 
-/** Any error as an answer: its code, a sentence, and neither path, SQL nor stack. Under `/api/v1` codes have the Claude API's names. */
+/** The response for any error: a code and a sentence, without paths, SQL or stack. Under `/api/v1` codes have the Claude API's names. */
 export function errorAnswer(error: unknown, requestId: string, path = ""): ErrorAnswer {
   const { code: own, message, details, headers } = described(error);
   const code = path.startsWith("/api/v1/") ? (CLAUDE_ERROR_NAMES[own] ?? own) : own;
@@ -98,7 +98,7 @@ function described(error: unknown): Described {
   return httpError(error as { statusCode?: number; code?: string });
 }
 
-/** What the HTTP framework refused, in our words. */
+/** A rejection by the HTTP framework as one of our errors. */
 function httpError({ statusCode }: { statusCode?: number }): Described {
   const headers = {};
   if (statusCode === 413) return { code: "too_large", message: "The body is over the limit of this route.", headers };

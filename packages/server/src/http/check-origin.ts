@@ -6,13 +6,13 @@ export interface OriginOptions {
   readonly allowedOrigins: readonly string[];
 }
 
-/** A name or an address, and perhaps a port. Nothing else is a Host. */
+/** A valid Host header: a name or an IP address, with or without a port. */
 const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 const OWN = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Refuses what a page of another site can make a browser send: a foreign Host (a name that was pointed at this machine)
- * and a foreign Origin. Answers the origin that may read the answer, if it is one of the allowed ones.
+ * Rejects requests that a page of another site can make a browser send: with a foreign Host (a name that was pointed at
+ * this machine) or a foreign Origin. Returns the origin that may read the answer, if it is an allowed one.
  */
 export function checkOrigin(
   headers: IncomingHttpHeaders,
@@ -29,9 +29,9 @@ export function checkOrigin(
   throw new ApiError("forbidden", "This server does not answer pages of that Origin.");
 }
 
-/** Refuses requests that what stands before this server may have understood differently. */
+/** Rejects requests that a proxy in front of this server may have understood differently. */
 export function checkForm({ url = "", headers }: IncomingMessage): void {
-  // A whole address instead of a path names the host a second time.
+  // An absolute URL instead of a path names the host a second time.
   if (!url.startsWith("/") && url !== "*" && URL.parse(url)?.host !== headers.host)
     throw new ApiError("malformed", "Expected one Host.");
   const coding = headers["transfer-encoding"];
@@ -39,11 +39,11 @@ export function checkForm({ url = "", headers }: IncomingMessage): void {
     throw new ApiError("malformed", "Transfer-Encoding: Expected chunked and nothing else.");
 }
 
-/** The protocol of `/v1/ws`, and what stands before a key that is offered as a second one. */
+/** The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. */
 export const SOCKET_PROTOCOL = "skein";
 const KEY_PROTOCOL = "skein-key.";
 
-/** The key of a request. Two ways to send one, never two keys; and never two hosts. */
+/** The key of a request. Requests with two keys or two Host headers are rejected. */
 export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
   let [given, hosts] = [0, 0];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -51,19 +51,19 @@ export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[
     if (isKeyHeader(name)) given += 1;
     if (name.length === "host".length && name.toLowerCase() === "host") hosts += 1;
   }
-  // Two of them, and what stands before this server may have looked at the other one.
+  // A proxy in front of this server may have looked at the other Host.
   if (hosts > 1) throw new ApiError("malformed", "Expected one Host.");
   if (given > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];
   if (typeof header === "string") return header;
-  // Browsers cannot set headers on a WebSocket; the list of protocols is the one thing they can.
+  // Browsers cannot set headers on a WebSocket, only the list of subprotocols.
   const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim());
   const inProtocol = offered?.find((name) => name.startsWith(KEY_PROTOCOL));
   if (inProtocol !== undefined) return inProtocol.slice(KEY_PROTOCOL.length);
   return /^Bearer ([\x21-\x7e]{1,500})$/i.exec(headers.authorization ?? "")?.[1];
 }
 
-/** Most headers have another length, and are not looked at further. */
+/** Compares lengths first, which is enough for most headers. */
 function isKeyHeader(name: string): boolean {
   if (name.length !== "x-api-key".length && name.length !== "authorization".length) return false;
   const lower = name.toLowerCase();

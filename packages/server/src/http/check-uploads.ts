@@ -1,6 +1,6 @@
 import { type Content, type JsonObject, KnownError } from "@skein/protocol";
 
-/** What the first bytes of a file say about it. */
+/** How to recognise file types by their first bytes. */
 const MAGIC: readonly (readonly [type: string, test: (bytes: Buffer) => boolean])[] = [
   ["image/png", (bytes) => bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))],
   ["image/jpeg", (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff],
@@ -14,7 +14,7 @@ const PDF_BYTES = 20 * 1024 * 1024;
 const NO_BASE64 = "The data is no base64.";
 const TEXT_CHARACTERS = 5 * 1024 * 1024;
 
-/** Refuses uploads that are not what they say they are, or larger than the model takes. */
+/** Rejects uploads whose content is not of the stated type, or that are larger than the model accepts. */
 export function checkUploads(content: Content): void {
   if (typeof content === "string") return;
   for (const [index, block] of content.entries()) {
@@ -24,7 +24,7 @@ export function checkUploads(content: Content): void {
   }
 }
 
-/** Why a source is not what it says, as a sentence; undefined if it is. */
+/** What is wrong with a source, as a sentence; undefined if nothing is. */
 export function problemWith(block: "image" | "document", source: JsonObject): string | undefined {
   const { type, media_type, data } = source;
   if (type === "text") {
@@ -32,7 +32,7 @@ export function problemWith(block: "image" | "document", source: JsonObject): st
       return "Text belongs into a document, with the media type text/plain.";
     return data.length > TEXT_CHARACTERS ? `A text may have ${TEXT_CHARACTERS} characters.` : undefined;
   }
-  // Addresses and ids of files would make the model's provider fetch what this server has not seen.
+  // URLs and file ids would make the model's provider fetch content that this server has not checked.
   if (type !== "base64") return 'Expected a source of the type "base64" or "text".';
   if (typeof data !== "string") return NO_BASE64;
   const size = base64Size(data);
@@ -48,15 +48,15 @@ export function problemWith(block: "image" | "document", source: JsonObject): st
     : `The data is ${real}, and media_type says ${String(media_type).slice(0, 100)}.`;
 }
 
-/** How many bytes base64 of that length has. */
+/** The number of bytes that a base64 text encodes. */
 function base64Size(data: string): number {
   const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
   return Math.floor((data.length * 3) / 4) - padding;
 }
 
 /**
- * Decoding leaves out what is no base64, and then there are too few bytes; a regular expression took several times as long.
- * The two characters that it also takes belong to base64url.
+ * Decoding skips characters that are not base64, so invalid text gives too few bytes. A regular expression took several
+ * times as long. The two additional characters that decoding accepts belong to base64url.
  */
 function isBase64(data: string, size: number): boolean {
   if (data.length % 4 !== 0 || data.includes("-") || data.includes("_")) return false;

@@ -15,7 +15,7 @@ export interface ConsoleFiles {
   read(name: string): Promise<Uint8Array | undefined>;
 }
 
-/** What pages of the console may load and do: their own scripts, styles and calls, and pictures as data. No text becomes markup. */
+/** The content security policy of the console: its own scripts, styles and calls, and pictures as data. No text becomes markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -68,7 +68,7 @@ export function consoleFile({ method, url, headers }: Pick<FastifyRequest, "meth
   return path === "/" || isPage ? PAGE : undefined;
 }
 
-/** Answers with the files of the console; what is no file and no page of the console is answered as without a console. */
+/** Serves the files and pages of the console. Other requests are answered as without a console. */
 export function registerConsole(app: FastifyInstance, files: ConsoleFiles): void {
   app.route({
     method: ["GET", "HEAD"],
@@ -94,7 +94,7 @@ export async function sendFile(
   reply.headers({
     ...HEADERS,
     etag: tag,
-    // Names of assets have a hash of their content; the page names them, and is asked for again each time.
+    // The name of an asset contains a hash of its content, so it never changes. The page that names the assets does.
     "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
   });
   if (request.headers["if-none-match"] === tag) void reply.code(304).send();

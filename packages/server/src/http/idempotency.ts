@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { ServerDeps } from "../deps.ts";
 import { ApiError } from "./api-error.ts";
 
-/** A success as it was answered. */
+/** The response of a request that succeeded. */
 interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -16,9 +16,9 @@ interface StoredAnswer {
 const Entry = z.object({
   fingerprint: z.string(),
   owner: z.string(),
-  /** When the owner last said that it is at work. */
+  /** When the owner last reported that it is working on the request. */
   since: z.number(),
-  /** The id of what the request makes: whoever does the work again after a crash makes the same thing. */
+  /** The id of what the request creates: a repetition after a crash creates the same thing. */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
   /** The session that the answer told of and that was deleted since. */
@@ -26,32 +26,32 @@ const Entry = z.object({
 });
 type Entry = z.infer<typeof Entry>;
 
-/** What makes a repeated request do its work once. */
+/** The Idempotency-Key of a request: repeated requests do their work once. */
 export interface IdempotencyKey {
   readonly id: string;
   readonly fingerprint: string;
-  /** For what the request makes beside the log, the same each time; undefined where the work has no answer to keep. */
+  /** The id for what the request creates, the same for each repetition; undefined if the response is a stream. */
   readonly newId: string | undefined;
 }
 
-/** Requests that may be sent again: the first one does the work, the others get its answer. */
+/** Runs the work of a request once for each Idempotency-Key: repetitions get the stored response. */
 export interface Idempotency {
   run(
     key: { readonly id: string; readonly fingerprint: string },
     work: (newId: string) => Promise<StoredAnswer>,
   ): Promise<StoredAnswer & { readonly replayed: boolean }>;
-  /** Removes answers of days that are over for good: each is kept for 24 hours at least and 48 at most. */
+  /** Removes old responses, by day: each is kept for at least 24 and at most 48 hours. */
   sweep(): Promise<void>;
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
-/** Until which day answers were removed, so that a server that was off for weeks misses none. */
+/** The record of the last day that was swept, so that a server that was off for weeks leaves no day out. */
 const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
 const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;
-/** How far back a store is looked through that was never swept. */
+/** How far back the first sweep of a store goes. */
 const FIRST_SWEEP_MS = 30 * DAY_MS;
-/** How long a request of another process counts as being answered without a sign of life from that process: a lease. */
+/** How long a request counts as in progress after the last report of its process. */
 const LEASE_MS = 4000;
 const SIGN_OF_LIFE_MS = 1000;
 
@@ -70,11 +70,11 @@ interface Claimed {
 
 export function createIdempotency({ records, now, ids, report, process }: IdempotencyDeps): Idempotency {
   const instance = randomUUID();
-  /** `process` tells other machines' processes apart, `instance` two servers in one process. */
+  /** `process` is the name of the process, `instance` tells two servers in one process apart. */
   const owner = `${process?.owner ?? "?"} ${instance}`;
   const running = new Set<string>();
 
-  /** Whether nobody is at work on an entry. What is under way here is refused before this is asked. */
+  /** Whether no process works on an entry. Requests in progress in this process are rejected before this is called. */
   function isLost(entry: Entry): boolean {
     if (entry.owner === owner) return true;
     if (process?.isDead(entry.owner.split(" ")[0] ?? "")) return true;
@@ -108,14 +108,14 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
     return record?.version ?? 0;
   }
 
-  /** The same key may be used again. Where something may have come of the work all the same, it makes the same thing again. */
+  /** Makes the key usable again. If the work may have had an effect, the entry keeps its id, so that a repetition creates the same thing. */
   async function free(id: string, entry: Entry, error: unknown): Promise<void> {
     const isRefused = error instanceof ApiError || (isKnownError(error) && error.code !== "store_unavailable");
     if (isRefused) await records.delete(PLACE.tenant, PLACE.kind, id);
     else await put(id, { ...entry, since: 0 });
   }
 
-  /** Says that this process is at work, until the answer is there or another process has taken the key over. */
+  /** Reports that this process is working, until the response is ready or another process has taken the key over. */
   function keepClaim(id: string, { entry, version: first }: Claimed): () => Promise<void> {
     let version = first;
     let saying: Promise<void> | undefined;
@@ -123,7 +123,7 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
       try {
         version = await put(id, { ...entry, since: now() }, version);
       } catch {
-        // Whoever has it now does the same work, and makes the same thing.
+        // The process that took the key over does the same work and creates the same thing.
         clearInterval(timer);
       }
       saying = undefined;
@@ -148,13 +148,13 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
           answer = await work(claimed.entry.new_id ?? ids());
         } catch (error) {
           await release();
-          // If it cannot be written that the key is free, the claim runs out.
+          // If this fails, the claim expires by itself.
           await free(id, claimed.entry, error).catch(() => {});
           throw error;
         }
         await release();
         const { status, body, sessionId } = answer;
-        // The work is done, whether or not its answer can be kept: a repetition does it again, and makes the same thing.
+        // The work is done even if its response cannot be stored: a repetition then does it again and creates the same thing.
         const entry = { ...claimed.entry, since: now(), answer: { status, body } };
         await put(id, entry, undefined, sessionId).catch(report);
         return { ...answer, replayed: false };
@@ -211,7 +211,7 @@ function busy(): ApiError {
   });
 }
 
-/** What identifies a request: who sent it, where to, and the digest of what it says. */
+/** Identifies a request by its sender, its address and the digest of its body. */
 export function idempotencyKey(
   header: string | readonly string[] | undefined,
   request: { readonly keyId: string; readonly method: string; readonly path: string; readonly body: string },

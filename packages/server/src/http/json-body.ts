@@ -5,32 +5,32 @@ import { ApiError } from "./api-error.ts";
 import { type Shape, createShapeCheck } from "./json-shape.ts";
 
 export interface JsonBodyOptions {
-  /** The most bytes. */
+  /** The largest accepted body, in bytes. */
   readonly limit: number;
   readonly shape: Shape;
-  /** What the caller says that the length is; not a number if it says nothing. */
+  /** The Content-Length; NaN if there is none. */
   readonly announced: number;
-  /** Whether the digest of the bytes is wanted. */
+  /** Whether to compute the SHA-256 of the bytes. */
   readonly digested: boolean;
 }
 
-/** A body as JSON, and the SHA-256 of its bytes if that was wanted. */
+/** A parsed body, and the SHA-256 of its bytes if it was requested. */
 export interface JsonBody {
   readonly value: unknown;
   readonly digest: string | undefined;
 }
 
-/** A body of that length is taken apart in a turn of its own, after the answers that wait. */
+/** A body of at least this many bytes is parsed in a turn of the event loop of its own, after pending responses. */
 const LARGE = 256 * 1024;
 
 /**
- * Reads a body of JSON. Everything that takes long for a large one is done piece by piece as it arrives: nobody else waits
- * for more than its last step.
+ * Reads a JSON body. Checks are made piece by piece as the body arrives, so that a large one blocks other requests only
+ * while it is parsed at the end.
  */
 export async function readJson(payload: Readable, options: JsonBodyOptions): Promise<JsonBody> {
   const { text, digest } = await readText(payload, options);
   if (text.length > LARGE) await nextTurn();
-  // Many clients name the type of a body with every request, also where they send none.
+  // Many clients send a Content-Type even without a body.
   const value = text === "" ? undefined : parsedJson(text);
   if (text.length > LARGE) await nextTurn();
   checkParts(value);
@@ -43,7 +43,7 @@ function readText(
 ): Promise<{ readonly text: string; readonly digest: string | undefined }> {
   return new Promise((resolve, reject) => {
     if (announced > limit) return reject(tooLarge());
-    // Bytes that are no UTF-8 would otherwise become other characters, and nobody would know.
+    // Without `fatal`, invalid UTF-8 would silently become other characters.
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const check = createShapeCheck(shape);
     const hash = digested ? createHash("sha256") : undefined;
@@ -56,7 +56,7 @@ function readText(
       if (problem !== undefined) throw new ApiError("invalid", problem);
       text += decoder.decode(chunk, { stream: chunk !== undefined });
     };
-    /** A body that will be refused is read to its end and not kept: a caller that is still sending would not hear the answer. */
+    /** A body that will be rejected is still read to its end: a client that is sending would not read the response. */
     const tryToTake = (chunk?: Buffer): void => {
       if (refusal) return;
       try {
@@ -87,7 +87,7 @@ function readText(
   });
 }
 
-/** JSON that fits in one message of a socket. */
+/** The JSON of one WebSocket message. */
 export function jsonOf(bytes: Buffer, shape: Shape): unknown {
   const problem = createShapeCheck(shape)(bytes);
   if (problem !== undefined) throw new ApiError("invalid", problem);
@@ -104,7 +104,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Refuses keys that some code takes for the prototype of an object, and numbers that would come back as null. */
+/** Rejects keys such as `__proto__`, and numbers that are infinite and would be written as null. */
 function checkParts(value: unknown): void {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
     throw new ApiError("invalid", "The body has a number that is too large to be kept.");

@@ -1,15 +1,15 @@
-/** What JSON may look like. */
+/** Limits of the structure of a JSON body. */
 export interface Shape {
-  /** The most levels: deeper than any message is, and far from where a stack ends. */
+  /** The most levels of nesting: more than any real message has, and far below what overflows the stack. */
   readonly depth: number;
-  /** The most entries of one object or list. Checking half a million unknown keys held everybody up for a second. */
+  /** The most entries of one object or list. Validating half a million unknown keys blocked the server for a second. */
   readonly entries: number;
   /** The most values in all. */
   readonly values: number;
 }
 
 export const BODY_SHAPE: Shape = { depth: 200, entries: 10_000, values: 200_000 };
-/** A log of a session may be long. Only an administrator can send one. */
+/** The limits of an imported log, which may be long. Only admin keys can send one. */
 export const LOG_SHAPE: Shape = { depth: 200, entries: 200_000, values: Number.POSITIVE_INFINITY };
 
 const QUOTE = 34;
@@ -19,8 +19,8 @@ const OPENING = [91, 123];
 const CLOSING = [93, 125];
 
 /**
- * Looks at the bytes of JSON, piece after piece and before anything is made of them. Answers with a sentence about the
- * first thing that is too much; then, or when the bytes are no JSON, what comes after means nothing.
+ * Checks the bytes of a JSON body piece by piece, before they are parsed. Returns a sentence about the first limit that is
+ * exceeded. After that, or if the bytes are not JSON, further results mean nothing.
  */
 export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uint8Array) => string | undefined {
   let level = 0;
@@ -33,7 +33,7 @@ export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uin
     for (let at = 0; at < piece.length; at++) {
       let byte = piece[at] as number;
       if (inString) {
-        // Most bytes of a large body are passed here.
+        // Most bytes of a large body are inside strings.
         if (!escaped) while (byte !== QUOTE && byte !== BACKSLASH && ++at < piece.length) byte = piece[at] as number;
         if (at === piece.length) return undefined;
         if (escaped) escaped = false;

@@ -1,6 +1,6 @@
 import { ApiError } from "./api-error.ts";
 
-/** What one key may use. docs/http.md has the defaults. */
+/** The limits of one key, and of the server. docs/http.md has the defaults. */
 export interface Limits {
   /** Requests per second that a key may make on average. */
   readonly requestsPerSecond: number;
@@ -10,9 +10,9 @@ export interface Limits {
   readonly streams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
-  /** Logins with a wrong key that an address may try per minute. A right key is never refused for those. */
-  readonly refusedLoginsPerMinute: number;
-  /** Bytes of a body; messages and imports have limits of their own. */
+  /** Wrong keys that an address may send per minute. A right key is never refused for those. */
+  readonly wrongKeysPerMinute: number;
+  /** Bytes of a body. Messages and imports have their own limits. */
   readonly bodyBytes: number;
   readonly messageBytes: number;
   readonly importBytes: number;
@@ -20,14 +20,14 @@ export interface Limits {
   readonly requestMs: number;
   /** Bytes that may wait for one slow reader. */
   readonly backlogBytes: number;
-  /** How long a reader may stay behind before it is cut. */
+  /** How long a reader may stay behind before it is disconnected. */
   readonly backlogMs: number;
   readonly heartbeatMs: number;
   /** How long a request may wait for the end of a run. */
   readonly answerMs: number;
-  /** Statements of SQL that run at once, of all keys together. */
+  /** SQL statements that may run at once, of all keys together. */
   readonly statements: number;
-  /** How long a statement may run, and how much of its answer is sent. */
+  /** How long a statement may run. */
   readonly statementMs: number;
   readonly statementRows: number;
   readonly statementBytes: number;
@@ -38,7 +38,7 @@ export const DEFAULT_LIMITS: Limits = {
   requestBurst: 500,
   streams: 100,
   sessionsPerMinute: 600,
-  refusedLoginsPerMinute: 30,
+  wrongKeysPerMinute: 30,
   bodyBytes: 1024 * 1024,
   messageBytes: 32 * 1024 * 1024,
   importBytes: 64 * 1024 * 1024,
@@ -53,39 +53,39 @@ export const DEFAULT_LIMITS: Limits = {
   statementBytes: 10 * 1024 * 1024,
 };
 
-/** Counts what each key uses. Of several processes on one store each grants its share, so that the limits hold for all together. */
+/** Counts what each key uses. Several processes on one store each grant a share, so that the limits hold for all together. */
 export interface Meter {
-  /** Takes one request of a key, or refuses with when to come again. */
+  /** Counts one request of a key. Throws `rate_limited` with the time to wait. */
   request(keyId: string): void;
   session(keyId: string): void;
-  /** Takes one login with a wrong key from an address. */
-  refusedKey(address: string): void;
-  /** Takes one stream; answers how to give it back. */
+  /** Counts one wrong key from an address. */
+  wrongKey(address: string): void;
+  /** Counts one stream as open. Returns a function that ends it. */
   stream(keyId: string): () => void;
-  /** Takes a place for a statement of SQL; answers how to give it back. */
+  /** Counts one SQL statement as running. Returns a function that ends it. */
   statement(): () => void;
 }
 
-/** A bucket that fills at a steady rate. */
+/** A token bucket. */
 interface Bucket {
   tokens: number;
   at: number;
 }
 
-/** A limit by its name in the settings, and what it allows. */
+/** A limit with its name in the settings. */
 interface Named {
   readonly limit: keyof Limits;
   readonly says: string;
 }
 
 interface Rate extends Named {
-  /** How many come back per second. */
+  /** Tokens that are added per second. */
   readonly rate: number;
   readonly size: number;
 }
 
-function ratesOf(limits: Limits): Record<"request" | "session" | "refusedLogin", Rate> {
-  const { requestsPerSecond, requestBurst, sessionsPerMinute, refusedLoginsPerMinute } = limits;
+function ratesOf(limits: Limits): Record<"request" | "session" | "wrongKey", Rate> {
+  const { requestsPerSecond, requestBurst, sessionsPerMinute, wrongKeysPerMinute } = limits;
   return {
     request: {
       limit: "requestsPerSecond",
@@ -99,16 +99,16 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "refusedLogin",
       rate: sessionsPerMinute / 60,
       size: sessionsPerMinute,
     },
-    refusedLogin: {
-      limit: "refusedLoginsPerMinute",
-      says: `an address may try ${refusedLoginsPerMinute} wrong keys per minute`,
-      rate: refusedLoginsPerMinute / 60,
-      size: refusedLoginsPerMinute,
+    wrongKey: {
+      limit: "wrongKeysPerMinute",
+      says: `an address may try ${wrongKeysPerMinute} wrong keys per minute`,
+      rate: wrongKeysPerMinute / 60,
+      size: wrongKeysPerMinute,
     },
   };
 }
 
-/** Keys whose buckets are remembered; a full bucket can be forgotten without anybody noticing. */
+/** How many buckets are kept. A full bucket can be dropped without any effect. */
 const BUCKETS = 10_000;
 
 export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {
@@ -125,7 +125,7 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
     const at = now();
     const [rate, size] = [all / processes(), Math.max(1, most / processes())];
     const bucket = buckets.get(keyId) ?? { tokens: size, at };
-    // A clock may go back; what was there stays there.
+    // The clock may go back: tokens are never taken away for that.
     bucket.tokens = Math.min(size, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * rate);
     bucket.at = at;
     if (buckets.size > BUCKETS) buckets.clear();
@@ -137,7 +137,7 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
   return {
     request: (keyId) => take(requests, keyId, rates.request),
     session: (keyId) => take(sessions, keyId, rates.session),
-    refusedKey: (address) => take(refusals, address, rates.refusedLogin),
+    wrongKey: (address) => take(refusals, address, rates.wrongKey),
     stream(keyId) {
       const open = streams.get(keyId) ?? 0;
       if (open >= Math.ceil(limits.streams / processes())) throw tooMany(openStreams, 5);

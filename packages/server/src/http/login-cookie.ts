@@ -5,8 +5,8 @@ import { ApiError } from "./api-error.ts";
 const VALUE = /^[\w-]{43}$/;
 
 /**
- * The login of a request, if its cookie may be used. Browsers send cookies by themselves, also where a page of another
- * origin made the request: such a page reads nothing, because for a GET its cookie does not count, and changes nothing.
+ * The login of a request, if its cookie may be used. Browsers send cookies with every request, also with requests that a
+ * page of another origin made: the cookie of such a GET is ignored, and any other such request is rejected.
  */
 export function loginIn(headers: IncomingHttpHeaders, method: string): string | undefined {
   const value = cookieIn(headers);
@@ -33,12 +33,12 @@ export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
 /** The header that gives a browser its login, or with an empty value takes it away. */
 export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
   const age = value === "" ? 0 : LOGIN_SECONDS;
-  // The server itself has no TLS. What stands before it has, if the page says so.
+  // The server itself has no TLS. A proxy in front of it has, if the page's origin is https.
   const secure = headers.origin?.startsWith("https://") ? "; Secure" : "";
   return `${nameOf(headers)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure}`;
 }
 
-/** With the port, because browsers send a cookie to every port of a host: two servers on one machine have a login each. */
+/** The cookie's name contains the port, because browsers send a cookie to every port of a host. */
 function nameOf({ host = "" }: IncomingHttpHeaders): string {
   const port = /:(\d+)$/.exec(host)?.[1];
   return port === undefined ? "skein" : `skein-${port}`;

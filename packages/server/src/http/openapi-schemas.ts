@@ -8,7 +8,7 @@ type Direction = "input" | "output";
 export interface OpenApiSchemas {
   /** A schema, or the reference to one that has a name. */
   of(schema: z.ZodType, io: Direction): Json;
-  /** Those that were referred to so far, by name. */
+  /** The schemas that were referenced so far, by name. */
   readonly named: Readonly<Record<string, Json>>;
 }
 
@@ -23,7 +23,7 @@ export function createOpenApiSchemas(): OpenApiSchemas {
       unrepresentable: "any",
       metadata: NAMES,
       override({ zodSchema, jsonSchema }) {
-        // Blocks are checked by a function, which describes nothing.
+        // Content blocks are checked by a function, from which no schema can be derived.
         if (zodSchema === (ContentBlock as unknown))
           Object.assign(jsonSchema, { anyOf: BLOCKS.map((one) => of(one, io)) });
       },
@@ -34,7 +34,7 @@ export function createOpenApiSchemas(): OpenApiSchemas {
     return referring(rest, renamed);
   }
 
-  /** The name under which a shape is kept: another one where a request may leave out what an answer always has. */
+  /** Adds a schema under a name. Its request variant has another name if a request may leave out fields that a response always has. */
   function keep(name: string, shape: Json, io: Direction): string {
     const known = named[name];
     const same = new Map(Object.keys(named).map((one) => [one, one]));
@@ -45,14 +45,14 @@ export function createOpenApiSchemas(): OpenApiSchemas {
   return { of, named };
 }
 
-/** The names of shapes, beside what they say of themselves. */
+/** The exported name of each schema. */
 const NAMES = namesOf(protocol);
 
 function namesOf(exported: Readonly<Record<string, unknown>>): z.core.$ZodRegistry<Json> {
   const names = z.registry<Json>();
   const shapes = Object.entries(exported).filter((entry): entry is [string, z.ZodType] => isShape(entry[1]));
   const taken = new Set<string>();
-  // What the API has a shape of its own for goes by the plain name.
+  // A schema of the API (`Api…`) gets the plain name.
   for (const [name, shape] of shapes.toSorted(
     ([a], [b]) => Number(b.startsWith("Api")) - Number(a.startsWith("Api")),
   )) {
@@ -69,7 +69,7 @@ function isShape(value: unknown): boolean {
   return value === ContentBlock || value instanceof z.ZodObject || value instanceof z.ZodDiscriminatedUnion;
 }
 
-/** The same with its references to where the document has them. */
+/** A copy in which references point to the schemas' places in the document. */
 function referring<Value>(value: Value, renamed: ReadonlyMap<string, string>): Value {
   if (Array.isArray(value)) return value.map((one) => referring(one, renamed)) as Value;
   if (typeof value !== "object" || value === null) return value;
@@ -82,7 +82,7 @@ function referring<Value>(value: Value, renamed: ReadonlyMap<string, string>): V
   return Object.fromEntries(entries) as Value;
 }
 
-/** The blocks that are looked at, and the others, which pass as they are. */
+/** The content blocks that are validated. Other blocks are accepted unchanged. */
 const BLOCKS: readonly z.ZodType[] = [
   ...Object.values(KNOWN_BLOCKS),
   AnyBlock.extend({ type: z.string().meta({ not: { enum: Object.keys(KNOWN_BLOCKS) } }) }).describe(

@@ -6,7 +6,7 @@ const schemas = createOpenApiSchemas();
 
 let made: Record<string, unknown> | undefined;
 
-/** The description of the API, from the same table that validates. */
+/** The OpenAPI document, made from the table of routes that also validates requests. */
 export function openApi(version: string): Record<string, unknown> {
   made ??= {
     openapi: "3.1.0",
@@ -99,7 +99,7 @@ function success(route: Route): Record<string, unknown> {
   return { description: route.summary, ...(Object.keys(content).length > 0 && { content }) };
 }
 
-/** What one event of a stream looks like. */
+/** The schema of one event of a stream. */
 function streamed({ stream }: Route, type: string): Record<string, unknown> {
   return stream && type === "text/event-stream" ? { schema: schemas.of(stream, "output") } : {};
 }

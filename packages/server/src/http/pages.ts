@@ -1,11 +1,11 @@
 import { ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
 import type { ServerDeps } from "../deps.ts";
 
-/** What a page of ours may load: its own script, style and calls, and nothing of anybody else. */
+/** The content security policy of our own pages: their own scripts, styles and calls, and nothing else. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The first page: what runs here, and the way to the reference for whoever has a key. */
+/** The first page: what runs here, and a link to the API reference. */
 export function homePage({ version, store, model }: ServerDeps["description"]): string {
   return page(
     "Skein",
@@ -23,7 +23,7 @@ export function homePage({ version, store, model }: ServerDeps["description"]): 
   );
 }
 
-/** The reference, from the same table that serves. */
+/** The API reference, made from the table of routes. */
 export function docsPage(): string {
   const rows = (Object.keys(ROUTES) as RouteName[]).map((name) => {
     const route: Route = ROUTES[name];
@@ -41,7 +41,7 @@ ${rows.join("\n")}
   );
 }
 
-/** The key stays in the page: it is read from the part of the link that browsers do not send. */
+/** Reads the key from the fragment of the link, which browsers do not send to the server. */
 export const HOME_SCRIPT = `const said = document.getElementById("said");
 const key = document.getElementById("key");
 async function show() {

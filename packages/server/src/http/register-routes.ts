@@ -16,9 +16,9 @@ import type { Limits } from "./limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who calls; nobody on a route that is open and was called without a key. */
+    /** The caller; undefined on an open route that was called without a key. */
     principal: Principal | undefined;
-    /** The SHA-256 of a body that came with an Idempotency-Key. */
+    /** The SHA-256 of the body of a request with an Idempotency-Key. */
     bodyDigest: string | undefined;
   }
   interface FastifyContextConfig {
@@ -26,7 +26,7 @@ declare module "fastify" {
   }
 }
 
-/** The caller of an open route that sent no key: it belongs to no tenant. */
+/** The caller of an open route without a key. It belongs to no tenant. */
 const NOBODY: Principal = { keyId: "", name: "nobody", tenant: "$nobody", scopes: [] };
 
 const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
@@ -40,7 +40,7 @@ const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
   forkClaudeSession: "messageBytes",
 };
 
-/** Puts every route of the table on the server, under each of its paths. */
+/** Registers every route of the table, under each of its paths. */
 export function registerRoutes(
   app: FastifyInstance,
   { handlers, shared, idempotency }: { handlers: Handlers; shared: ServerContext; idempotency: Idempotency },
@@ -58,25 +58,31 @@ export function registerRoutes(
   }
 }
 
-/** What a caller showed to say who it is. */
+/** How a caller authenticated. */
 export type Credential = "nothing" | "key" | "login";
 
-const UNKNOWN: Readonly<Record<Credential, string>> = {
+const UNKNOWN: Readonly<Record<Exclude<Credential, "key">, string>> = {
   nothing: "Expected an API key, as X-API-Key or as a Bearer token.",
-  key: "This API key is not known here, or it was revoked. `skein keys make NAME` makes one.",
   login: "This login is over. Log in again with a key.",
 };
 
-/** Whether a route is for everybody, whoever they are. */
+/** Whether a route needs no key. */
 export function isOpen(name: RouteName | undefined): boolean {
   return name !== undefined && ROUTES[name].scope === "open";
 }
 
 /** Refuses callers without the scope of a route. Runs before the body is read. */
-export function checkScope(name: RouteName | undefined, principal: Principal | undefined, sent: Credential): void {
+export function checkScope(
+  name: RouteName | undefined,
+  principal: Principal | undefined,
+  { sent, wrongKey }: { readonly sent: Credential; readonly wrongKey: () => string },
+): void {
   const scope = name === undefined ? "read" : ROUTES[name].scope;
   if (scope === "open") return;
-  if (!principal) throw new ApiError("unauthorized", UNKNOWN[sent], { headers: { "www-authenticate": "Bearer" } });
+  if (!principal) {
+    const says = sent === "key" ? wrongKey() : UNKNOWN[sent];
+    throw new ApiError("unauthorized", says, { headers: { "www-authenticate": "Bearer" } });
+  }
   if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
 }
 
@@ -120,13 +126,15 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
     return checked(route, name, await handle(input as ParsedRequest<RouteName>, own));
   };
-  // A stream is not kept: what it is asked for is begun once by the key, and can be followed again.
+  // Streams are not stored: the key makes sure that the work begins once, and its stream can be followed again.
   const { status, body, replayed } =
     key && !route.stream
-      ? await idempotency.run(key, async (newId) => {
-          const made = await work(newId);
-          return { status: route.status, body: made, sessionId: sessionIn(input.params) ?? sessionIn(made) };
-        })
+      ? await runOnce(route, (keep) =>
+          idempotency.run(key, async (newId) => {
+            const made = await work(newId);
+            return { status: route.status, body: keep(made), sessionId: sessionIn(input.params) ?? sessionIn(made) };
+          }),
+        )
       : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
   if (isRaw(body))
@@ -146,18 +154,32 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     .send(isChecked(body) ? body.checked : JSON.stringify(body));
 }
 
+/** A secret that is shown once is in the first answer, and not in what is kept of it. */
+async function runOnce<Outcome extends { readonly body: unknown; readonly replayed: boolean }>(
+  { shownOnce }: Route,
+  run: (keep: (body: unknown) => unknown) => Promise<Outcome>,
+): Promise<Outcome> {
+  if (shownOnce === undefined) return run((body) => body);
+  let first: unknown;
+  const outcome = await run((body) => {
+    first = body;
+    return { ...(body as object), [shownOnce]: null };
+  });
+  return outcome.replayed ? outcome : { ...outcome, body: first };
+}
+
 function parsedPart(schema: Route["body"], value: unknown): unknown {
   return schema ? parseInput(schema, value ?? undefined) : undefined;
 }
 
-/** A parameter that a route does not have is a mistake, and worth a sentence. */
+/** Rejects query parameters on a route that has none. */
 function noQuery(query: unknown): undefined {
   const [name] = Object.keys(query as object);
   if (name !== undefined) throw new ApiError("invalid", "This route has no query parameters.");
   return undefined;
 }
 
-/** An answer that does not fit its schema is a bug, and is not sent. */
+/** Validates a response. One that does not match its schema is a bug and is not sent. */
 function checked(route: Route, name: RouteName, body: unknown): unknown {
   if (body === TAKEN_OVER || isRaw(body) || isChecked(body) || !route.response) return body;
   const result = route.response.safeParse(body);

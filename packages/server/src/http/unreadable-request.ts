@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, errorAnswer } from "./api-error.ts";
 
-/** An address that the router cannot read. No hook runs for it, so nothing of it is said back. */
+/** Answers a request whose address the router cannot parse. No hook ran for it, so the response repeats nothing of it. */
 export function answerBadAddress(_: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = new ApiError("malformed", "The address of the request cannot be read, or a part of it is too long.");
   const { status, body } = errorAnswer(error, request.id);
@@ -14,7 +14,7 @@ export function answerBadAddress(_: unknown, request: FastifyRequest, reply: Fas
     .send(JSON.stringify(body));
 }
 
-/** Bytes that are no request that HTTP allows: an answer in our form, and the end of the connection. */
+/** Answers bytes that are not a valid HTTP request with one of our errors, and ends the connection. */
 export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return ({ code }, socket) => {
     if (code === "ECONNRESET" || socket.destroyed) return;
@@ -25,7 +25,7 @@ export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoE
     const id = ids();
     const { status, body } = errorAnswer(errorOf(code), id);
     const text = JSON.stringify(body);
-    // Without "close" a caller would send its next request into a connection that ends.
+    // Without "close" the client would send its next request into a connection that is about to end.
     socket.end(
       [
         `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -1,6 +1,6 @@
 import type { ClaudeProcesses } from "../dialects/claude/gate.ts";
 
-/** The processes of Claude Code in the text form that Prometheus reads; nothing where none can run. */
+/** Metrics of Claude Code's processes in Prometheus text format; empty if none can run. */
 export function claudeMetrics(processes: ClaudeProcesses | undefined): string {
   if (!processes) return "";
   const { running, idle, ahead, waiting, memoryBytes, limits } = processes;

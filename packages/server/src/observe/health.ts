@@ -1,11 +1,11 @@
 import { type KnownError, isKnownError } from "@skein/protocol";
 import type { RequestContext } from "../request-context.ts";
 
-/** How long anything may take to say how it does, so that `/health` and `/ready` answer within a second. */
+/** How long each part may take to report its state, so that `/health` and `/ready` answer within a second. */
 const ANSWER_MS = 900;
 const LEAST_MS = 100;
 
-/** How one thing does that a server depends on. */
+/** The state of one part that the server depends on. */
 export interface PartHealth {
   readonly name: string;
   readonly status: "ok" | "failed";
@@ -13,7 +13,7 @@ export interface PartHealth {
   readonly detail: string;
 }
 
-/** Sentences for whoever reads `/health`, by the error of the store. */
+/** Sentences for `/health`, by the error code of the store. */
 const STORE_SAYS: Readonly<Partial<Record<KnownError["code"], string>>> = {
   disk_full: "The disk of the store is full.",
   read_only: "The store cannot be written.",
@@ -21,7 +21,7 @@ const STORE_SAYS: Readonly<Partial<Record<KnownError["code"], string>>> = {
 };
 const SILENT = "The store does not answer.";
 
-/** How the store does, and what is wrong with it. */
+/** The state of the store, with a sentence about what is wrong. */
 export async function storeHealth({ shared: { deps, checkStore }, reply }: RequestContext): Promise<PartHealth> {
   const began = performance.now();
   const problem = await inTime(checkStore(), reply.elapsedTime).then(
@@ -37,7 +37,7 @@ export async function storeHealth({ shared: { deps, checkStore }, reply }: Reque
   };
 }
 
-/** How the bus between machines does, where there is one. */
+/** The state of the bus between machines; empty if there is none. */
 export async function busHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.bus) return [];
   const began = performance.now();
@@ -48,7 +48,7 @@ export async function busHealth({ shared: { deps }, reply }: RequestContext): Pr
   return [{ name: "redis", status, latency_ms: performance.now() - began, detail: "drafts between machines" }];
 }
 
-/** How the cluster does that drives the sessions, where there is one. */
+/** The state of the engine outside this process; empty if there is none. */
 export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.engineCheck) return [];
   const began = performance.now();
@@ -59,7 +59,21 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
   return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
-/** How the walls stand around programs that a model can steer. */
+/** How the place of files does, where it can be asked. */
+export async function filesHealth({ shared: { checkFiles }, reply }: RequestContext): Promise<readonly PartHealth[]> {
+  if (!checkFiles) return [];
+  const began = performance.now();
+  const problem = await inTime(checkFiles(), reply.elapsedTime).then(
+    () => undefined,
+    (error: unknown) => (isKnownError(error) ? error.message : "The place of files does not answer."),
+  );
+  const status = problem === undefined ? "ok" : "failed";
+  return [
+    { name: "files", status, latency_ms: performance.now() - began, detail: problem ?? "generated files, large texts" },
+  ];
+}
+
+/** The state of the sandbox around programs that a model can steer. */
 export async function wallsHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.walls) return [];
   const began = performance.now();
@@ -71,7 +85,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];
 }
 
-/** Sessions that no server can drive, where there are any. */
+/** Sessions that no worker can drive; empty if there are none. */
 export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();
   const waiting = await inTime(shared.unserved(), reply.elapsedTime).catch(() => []);
@@ -88,7 +102,7 @@ export async function queueHealth({ shared, reply }: RequestContext): Promise<re
   ];
 }
 
-/** The answer, or a rejection when the request has to be answered. */
+/** The result of `work`, or a rejection after ANSWER_MS since the request began. */
 export async function inTime<Result>(work: Promise<Result>, elapsedMs = 0): Promise<Result> {
   let late: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {

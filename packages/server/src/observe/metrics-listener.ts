@@ -6,7 +6,7 @@ import { METRICS_TYPE } from "./metrics-text.ts";
 const LOOPBACK = "127.0.0.1";
 const NAMES: ReadonlySet<string> = new Set([LOOPBACK, "localhost"]);
 
-/** `/metrics` without a key, on a port of this machine alone: for a Prometheus beside the server. */
+/** Serves `/metrics` without a key, on a loopback port, for a Prometheus on the same machine. */
 export interface MetricsListener {
   readonly url: string;
   close(): Promise<void>;
@@ -17,7 +17,7 @@ export async function listenForMetrics(port: number, text: () => Promise<string>
     const answer = (status: number, type: string, body: string): void => {
       response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
     };
-    // A page of another site could name this address under a name of its own.
+    // A page of another site could reach this address under its own host name.
     const host = (request.headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
     if (!NAMES.has(host)) return answer(403, "text/plain", "Only this machine is answered.\n");
     if (request.method !== "GET" || request.url !== "/metrics")

@@ -3,7 +3,7 @@ import { claudeMetrics } from "./claude-metrics.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** All figures of a server. What runs did is about every tenant: it is for those who may know that. */
+/** All metrics of a server. Metrics of runs are about every tenant, so they are left out for callers of other tenants. */
 export async function metricsText(
   shared: ServerContext,
   { withRuns }: { readonly withRuns: boolean },

@@ -1,4 +1,4 @@
-/** Counters of a server, in the text form that Prometheus reads. */
+/** Counters of HTTP requests and streams, in Prometheus text format. */
 export interface Metrics {
   answered(route: string, method: string, status: number, seconds: number): void;
   cut(): void;
@@ -7,13 +7,13 @@ export interface Metrics {
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The answers of one route to one method. */
+/** The responses of one route to one method. */
 interface Series {
   readonly labels: string;
   readonly statuses: Map<number, number>;
   count: number;
   sum: number;
-  /** How many were as fast as this limit and slower than the one before. */
+  /** The number of responses within each limit and above the limit before it. */
   readonly buckets: number[];
 }
 

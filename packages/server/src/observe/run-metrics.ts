@@ -8,22 +8,22 @@ export interface RunMetricsDeps {
   readonly now: () => number;
 }
 
-/** What runs did, in the text form that Prometheus reads. Counters are about what this process appended since it began. */
+/** Metrics of runs in Prometheus text format. Counters start with the process, and count what it appended itself. */
 export interface RunMetrics {
   text(): Promise<string>;
   stop(): void;
 }
 
-/** What the calls of one model came to. */
+/** Totals of the calls of one model. */
 interface ModelCalls {
   calls: number;
   picos: bigint;
   readonly tokens: { input: number; output: number; cache_write: number; cache_read: number };
 }
 
-/** Names of models come from callers: so many are told apart, and the rest is counted together. */
+/** How many models have counters of their own; the rest share one, because callers can invent model names. */
 const MODELS = 50;
-/** So many waiting sessions are counted; a longer queue is shown as this. */
+/** Waiting sessions are counted up to this number. */
 const QUEUE = 1000;
 
 export function createRunMetrics({ store, driven, now }: RunMetricsDeps): RunMetrics {
@@ -61,7 +61,7 @@ export function createRunMetrics({ store, driven, now }: RunMetricsDeps): RunMet
   }
 
   const stop = store.onNews((_, events) => {
-    // A whole log at once was copied from elsewhere: its runs happened there.
+    // A log that is appended as a whole was copied: its runs happened elsewhere.
     if (events && !isCopied(events)) for (const event of events) count(event);
   });
 

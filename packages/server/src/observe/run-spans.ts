@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Event, FactData } from "@skein/protocol";
 
-/** Where a run belongs: the trace of whoever asked for it, or one of its own. */
+/** The trace of the request that asked for a run. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string | undefined;
 }
 
-/** A span as OTLP has it in JSON. */
+/** A span in the JSON of OTLP. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -30,13 +30,13 @@ export interface TracedRun {
 
 type Values = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-/** `traceparent` of W3C Trace Context; what does not look like one is none. */
+/** Parses a `traceparent` of W3C Trace Context; undefined if it is invalid. */
 export function parseTraceParent(header: unknown): TraceParent | undefined {
   const [, traceId, spanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(String(header)) ?? [];
   return traceId === undefined || /^0+$/.test(traceId) ? undefined : { traceId, spanId };
 }
 
-/** A run as spans with the GenAI names: the run, each model call, each tool call. Pure, so telling it twice is telling it once. */
+/** The spans of a run, with OpenTelemetry's GenAI names: the run, each model call, each tool call. Pure: the same run always gives the same span ids. */
 export function runSpans({ runId, events, agent, parent }: TracedRun): readonly Span[] {
   const mine = events.filter(({ data }) => (data as { run_id?: string }).run_id === runId);
   const begun = mine.find(({ event_type }) => event_type === "session.started");

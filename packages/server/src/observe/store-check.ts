@@ -1,9 +1,9 @@
-import { type Store, type Unserved, unservedSessions } from "@skein/core";
+import { type FileStore, type Store, type Unserved, unservedSessions } from "@skein/core";
 
-/** How often a store is written to only to see that it can be. */
+/** How often the check writes to the store. */
 const WRITE_MS = 5000;
 
-/** Whether a store can be read and written. Rejects with a known error if it cannot. */
+/** Checks that a store can be read and written. Rejects with a known error if not. */
 export type StoreCheck = () => Promise<void>;
 
 export function createStoreCheck({ store, id }: { readonly store: Store; readonly id: string }): StoreCheck {
@@ -23,7 +23,21 @@ export function createStoreCheck({ store, id }: { readonly store: Store; readonl
   };
 }
 
-/** Sessions that no server can drive. Asked by every look at a session, so the store is asked once a second at most. */
+/** Whether files can be written. They are asked once in a while, however often somebody wants to know. */
+export function createFilesCheck(files: FileStore | undefined): (() => Promise<void>) | undefined {
+  if (!files?.check) return undefined;
+  let known: { readonly at: number; readonly checked: Promise<void> } | undefined;
+  return () => {
+    if (!known || performance.now() - known.at >= WRITE_MS) {
+      known = { at: performance.now(), checked: files.check?.() ?? Promise.resolve() };
+      // A part that is back is seen at once.
+      known.checked.catch(() => (known = undefined));
+    }
+    return known.checked;
+  };
+}
+
+/** The sessions that no worker can drive. Every request for a session needs them, so the store is asked at most once a second. */
 export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
   let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;
   return (): Promise<readonly Unserved[]> => {

@@ -4,29 +4,29 @@ import { type TraceParent, parseTraceParent, runSpans } from "./run-spans.ts";
 
 export interface TracingDeps {
   readonly store: Store;
-  /** Where spans go, as OTLP over HTTP; without one nothing is traced. */
+  /** Where spans are sent (OTLP over HTTP). Without it, nothing is traced. */
   readonly endpoint: string | undefined;
   readonly report: (error: unknown) => void;
 }
 
-/** Tells an OpenTelemetry collector about runs, once they are over. */
+/** Sends runs to an OpenTelemetry collector once they are over. */
 export interface Tracing {
-  /** The run was asked for inside this trace. Kept in the store: another process may end the run. */
+  /** Stores the trace that a run was asked for in. It is in the store, because another process may end the run. */
   remember(runId: string, traceparent: unknown): Promise<void>;
   stop(): void;
 }
 
-/** Runs whose trace this process remembers until they end. */
+/** How many runs' traces this process keeps in memory. */
 const REMEMBERED = 10_000;
 const PLACE = { tenant: "$trace", kind: "parent" } as const;
 const TIMEOUT_MS = 5000;
 
 export function createTracing({ store, endpoint, report }: TracingDeps): Tracing {
   if (endpoint === undefined) return { remember: async () => {}, stop: () => {} };
-  /** Those of this process, which are known before they are stored: a run may be over by then. */
+  /** The traces of this process's requests. A run may be over before its trace is stored. */
   const parents = new Map<string, TraceParent>();
 
-  /** The trace that a run was asked for in. Once: the run is over. */
+  /** Takes the trace that a run was asked for in: the run is over, so it is needed once. */
   async function parentOf(runId: string): Promise<TraceParent | undefined> {
     const own = parents.get(runId);
     parents.delete(runId);
@@ -72,7 +72,7 @@ export function createTracing({ store, endpoint, report }: TracingDeps): Tracing
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
-        // The message was accepted, and its answer does not depend on a trace.
+        // The message was accepted: an error here must not fail its request.
         report(error);
       }
     },

@@ -4,22 +4,22 @@ import type { Logins } from "../logins.ts";
 /** A connection that stays open: an SSE stream or a WebSocket. */
 interface OpenStream {
   readonly principal: Principal;
-  /** Says why, and ends. */
+  /** Sends the reason, and ends the connection. */
   close(reason: StreamEnd): void;
 }
 
 export type StreamEnd = "shutdown" | "revoked" | "deleted";
 
-/** Every open stream of a server, so that a revoked key loses its own and a stopping server can say goodbye. */
+/** The open streams of a server. Those of a revoked key are closed, and all of them when the server stops. */
 export interface OpenStreams {
   readonly size: number;
   add(stream: OpenStream): () => void;
   closeAll(): void;
-  /** Ends the watch over keys. */
+  /** Stops checking keys. */
   stop(): void;
 }
 
-/** How often keys of open streams are looked at. With the time that a key is remembered it stays under 5 s. */
+/** How often the keys of open streams are checked. Together with REMEMBER_MS of keys, a revoked key's streams end within 5 s. */
 const CHECK_MS = 1500;
 
 export interface OpenStreamsDeps {

@@ -5,9 +5,9 @@ import { type Draft, type Event, isKnownError, type Session } from "@skein/proto
 export interface FrameSink {
   readonly signal: AbortSignal;
   event(event: Event): boolean | Promise<boolean>;
-  /** May be lost: the fact that follows says it all. */
+  /** Sends a draft. It may be dropped: the fact that follows has the whole text. */
   draft(draft: Draft): void;
-  /** What the reader has is not from this log: everything follows again. */
+  /** Tells the reader that its place is not in this log, and that the log follows from the beginning. */
   reset(given: string): boolean | Promise<boolean>;
 }
 
@@ -15,20 +15,20 @@ export interface SessionStreamOptions {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly session: Session;
-  /** The last event that the reader has, as it said it. */
+  /** The reader's Last-Event-ID, unparsed. */
   readonly after: string;
 }
 
 /**
- * Sends the log of a session from a place on, then lives along with it. Ends when the sink does, or the session is deleted.
+ * Sends the log of a session from a place on, then new events. Ends when the sink ends or the session is deleted.
  *
- * First what is stored, then the draft of the step that is being made so far, then facts and drafts as they come.
+ * Order: stored events, then the draft of the current step so far, then facts and drafts as they come.
  */
 export async function streamSession(options: SessionStreamOptions, sink: FrameSink): Promise<void> {
   try {
     await send(options, sink);
   } catch (error) {
-    // It was deleted before the first look at its log.
+    // The session was deleted before its log was first read.
     if (!isKnownError(error, "not_found")) throw error;
   }
 }
@@ -46,7 +46,7 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
   );
 }
 
-/** Where to begin: where the reader stopped, or at the start if that is no place in this log. */
+/** Where to begin: after the reader's last event, or at the start if that event is not in this log. */
 async function startOf({ sessions, session, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
   const place = /^\d{1,15}$/.test(after) ? Number(after) : -1;
   if (place === 0) return 0;

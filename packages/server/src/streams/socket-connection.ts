@@ -3,21 +3,21 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "../http/api-error.ts";
 import type { Caller, ServerContext } from "../request-context.ts";
 
-/** What a socket is for: takes what the client says, one message at a time. */
+/** Handles the messages of one socket. */
 export interface Connection {
   receive(bytes: Buffer): Promise<void>;
-  /** The client is gone. */
+  /** Called when the client has disconnected. */
   end(): void;
 }
 
-/** Close codes: going away, of a kind that is not taken, revoked. */
+/** Close codes: going away, unsupported kind of message, revoked key. */
 const AWAY = 1001;
 const NOT_TEXT = 1003;
 const REVOKED = 4401;
-/** Messages of one client that are being answered at once; it is not heard further until one of them is. */
+/** How many messages of one client are handled at once. With more of them, reading from the socket pauses. */
 const AT_ONCE = 8;
 
-/** Takes WebSockets at a path: counted as streams of their key, closed with it, and noticed when they die. */
+/** Accepts WebSockets at a path. They count as streams of their key, are closed when it is revoked, and are pinged. */
 export function acceptSockets(
   app: FastifyInstance,
   shared: ServerContext,
@@ -64,7 +64,7 @@ export function acceptSockets(
   app.route({ method: "GET", url: path, handler, wsHandler });
 }
 
-/** Stops hearing a client while its answers wait for it, or for us: they, or what it says, would pile up here. */
+/** Pauses reading from a client that does not read its answers, or has too many messages in progress: memory stays bounded. */
 function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(): () => void } {
   let open = 0;
   let isHeld = false;
@@ -100,7 +100,7 @@ function isBehind(socket: WebSocket, { limits }: ServerContext): boolean {
   return socket.bufferedAmount > limits.backlogBytes;
 }
 
-/** Waits for a client that is behind, for a while, and cuts it then. False once the connection is over. */
+/** Waits up to `backlogMs` for a client that is behind, then disconnects it. False once the connection is over. */
 async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: AbortSignal): Promise<boolean> {
   const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
   const end = performance.now() + shared.limits.backlogMs;
@@ -115,10 +115,10 @@ async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: Abort
   return !isOver();
 }
 
-/** Sends over a socket. A client that does not read is waited for, for a while, and then cut. */
+/** Sends over a socket. A client that does not read is waited for, up to `backlogMs`, and then disconnected. */
 export interface Sender {
   send(frame: object): boolean | Promise<boolean>;
-  /** Sends what may be lost: it is left out for a client that is behind. */
+  /** Sends a frame that may be dropped: a client that is behind does not get it. */
   trySend(frame: object): void;
 }
 
@@ -145,7 +145,7 @@ export function say(socket: WebSocket, frame: object): boolean {
   return true;
 }
 
-/** Notices a client that is gone without saying so. */
+/** Pings a client, and disconnects one that does not answer. */
 function keepAlive(socket: WebSocket, everyMs: number): () => void {
   let answered = true;
   socket.on("pong", () => (answered = true));

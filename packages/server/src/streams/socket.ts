@@ -15,9 +15,9 @@ import type { Limits } from "../http/limits.ts";
 import { type FrameSink, streamSession } from "./session-stream.ts";
 import { type Connection, acceptSockets, createSender, say } from "./socket-connection.ts";
 
-/** Sessions that one connection may follow. */
+/** How many sessions one connection may follow. */
 const SUBSCRIPTIONS = 100;
-/** How long a client may take to say goodbye as well. */
+/** How long a client may take to confirm the close. */
 const GOODBYE_MS = 1000;
 
 export function socketOptions({ bodyBytes }: Limits) {
@@ -29,7 +29,7 @@ export function socketOptions({ bodyBytes }: Limits) {
   } as const;
 }
 
-/** `/v1/ws`: the same frames as the streams, of several sessions, and prompts, answers and cancels the other way. */
+/** `/v1/ws`: sends the frames of several sessions, and takes prompts, answers and cancels. */
 export function registerSocket(app: FastifyInstance, shared: ServerContext): void {
   acceptSockets(app, shared, { path: "/v1/ws", connect: createConnection });
 }
@@ -80,7 +80,7 @@ function createConnection(socket: WebSocket, caller: Caller): Connection {
     following.set(sessionId, stop);
     const sink = sinkOf(socket, { sessionId, signal: stop.signal, shared });
     const options = { sessions: caller.sessions, live: shared.deps.live, session, after: String(after) };
-    // The answer to the command comes first, then the frames.
+    // The response to the command is sent before the frames.
     setImmediate(() => {
       void streamSession(options, sink)
         .then(() => !stop.signal.aborted && say(socket, { type: "ended", session_id: sessionId }))

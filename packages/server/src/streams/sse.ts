@@ -5,17 +5,17 @@ export interface SseOptions {
   readonly response: ServerResponse;
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: Pick<Limits, "backlogBytes" | "backlogMs" | "heartbeatMs">;
-  /** A reader that stayed behind was cut. */
+  /** Called when a reader that stayed behind is disconnected. */
   readonly onCut: () => void;
 }
 
-/** One SSE connection. A reader that does not read is cut, and costs nobody else anything. */
+/** One SSE connection. A reader that does not read is disconnected, without an effect on other connections. */
 export interface Sse {
-  /** Aborts when the connection is over, whoever ended it. */
+  /** Aborts when either side has ended the connection. */
   readonly signal: AbortSignal;
-  /** Writes a frame. False, or a promise of it, once the connection is over: a reader that is behind is waited for, for a while. */
+  /** Writes a frame, after waiting up to `backlogMs` for a reader that is behind. False once the connection is over. */
   send(frame: string): boolean | Promise<boolean>;
-  /** Writes what may be lost: it is left out for a reader that is behind. */
+  /** Writes a frame that may be dropped: a reader that is behind does not get it. */
   trySend(frame: string): void;
   end(lastFrame?: string): void;
 }
@@ -44,7 +44,7 @@ export function openSse({ response, headers, limits, onCut }: SseOptions): Sse {
   response.once("error", finish);
   if (response.destroyed) finish();
 
-  // An empty buffer takes any frame: one that is larger than the limit could otherwise never be sent.
+  // An empty buffer accepts any frame: otherwise a frame that is larger than the limit could never be sent.
   const fits = (frame: string): boolean =>
     response.writableLength === 0 || response.writableLength + frame.length <= limits.backlogBytes;
 
@@ -72,7 +72,7 @@ export function openSse({ response, headers, limits, onCut }: SseOptions): Sse {
     },
     end(lastFrame) {
       if (over.signal.aborted) return;
-      // A reader that is stuck would keep the server from stopping: what does not fit any more is left out.
+      // A stuck reader must not keep the server from stopping: the last frame is left out if it does not fit.
       if (lastFrame !== undefined && fits(lastFrame)) response.end(lastFrame);
       else if (response.writableLength === 0) response.end();
       else response.destroy();
@@ -81,7 +81,7 @@ export function openSse({ response, headers, limits, onCut }: SseOptions): Sse {
   };
 }
 
-/** Waits until the buffer is empty. False if it takes too long, or the connection is over. */
+/** Waits until the buffer is empty. False if that takes too long, or the connection is over. */
 function drained(response: ServerResponse, ms: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const done = (empty: boolean) => (): void => {

@@ -5,15 +5,15 @@ import { type Sse, openSse } from "./sse.ts";
 import type { StreamEnd } from "./open-streams.ts";
 
 export interface StreamAnswer {
-  /** Sends until there is no more; answers the last frame. */
+  /** Sends every frame but the last, and returns the last one. */
   readonly send: (sse: Sse) => Promise<string>;
-  /** The last frame, if the server ends the stream. */
+  /** The last frame of a stream that the server ends. */
   readonly closing: (reason: StreamEnd) => string | undefined;
 }
 
 /**
- * Answers a request with a stream: one of its key, closed with it. What is asked for begins once the key may have one
- * stream more: otherwise it would be begun, and nobody would know of it.
+ * Answers a request with a stream, which counts as one of its key and is closed when the key is revoked. The limit of
+ * streams is checked before the requested work begins: otherwise a rejected request would have an effect.
  */
 export async function answerWithStream(
   call: RequestContext,
@@ -31,7 +31,7 @@ export async function answerWithStream(
     const remove = shared.streams.add({ principal, close: (reason) => sse.end(closing(reason)) });
     await send(sse)
       .then((last) => sse.end(last))
-      // The reader comes back by itself and goes on where it was; what is wrong will be said to its next request.
+      // The reader reconnects by itself, and its next request gets the error.
       .catch((error: unknown) => {
         const { isBug } = errorAnswer(error, call.request.id);
         if (isBug)

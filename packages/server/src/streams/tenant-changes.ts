@@ -4,13 +4,13 @@ export interface TenantChangesDeps {
   readonly store: Store;
   readonly now: () => number;
   readonly report: (error: unknown) => void;
-  /** How long news are gathered before the store is asked for their sessions. */
+  /** How long changed session ids are collected before the sessions are read. */
   readonly gatherMs?: number;
-  /** How often the store is asked for changes that nobody announced. */
+  /** How often the store is asked for changes that were not announced. */
   readonly sweepMs?: number;
 }
 
-/** Changes of the sessions of a tenant, for everybody who listens in this process: the store is asked once for all of them. */
+/** The changes of a tenant's sessions. The store is read once for all listeners of this process. */
 export interface TenantChanges {
   subscribe(tenant: string, listener: ChangesListener): TenantSubscription;
   stop(): void;
@@ -19,20 +19,20 @@ export interface TenantChanges {
 type ChangesListener = (changes: readonly ChangedSession[]) => void;
 
 interface TenantSubscription {
-  /** Every change that was written well before this time has been handed over. */
+  /** Every change that was written MARGIN_MS before this time has been given to the listener. */
   completeUntil(): number;
   end(): void;
 }
 
 /**
- * How far back a sweep and a reader that comes again look beyond what they have seen: an event has the time of its
- * writer's clock, and may be committed a little later.
+ * How far a sweep and a reader that reconnects go back before the last change they have seen: an event has the time of
+ * its writer's clock, and may be committed later.
  */
 export const MARGIN_MS = 60_000;
 const GATHER_MS = 100;
 const SWEEP_MS = 15_000;
 const PAGE = 500;
-/** Sessions with news that wait for being asked for. With more of them, a sweep finds them all. */
+/** How many changed sessions are collected. If there are more, a sweep finds them. */
 const MOST_NEWS = 5000;
 
 interface Tenant {
@@ -47,12 +47,12 @@ export function createTenantChanges(deps: TenantChangesDeps): TenantChanges {
   let gathering: NodeJS.Timeout | undefined;
   let sweeping: NodeJS.Timeout | undefined;
   let stopListening: (() => void) | undefined;
-  /** One at a time, so that a slow store is not asked twice for the same. */
+  /** The last read of the store. Reads are sequential, so that a slow store is not asked twice for the same changes. */
   let work: Promise<void> = Promise.resolve();
 
   const afterThat = (job: () => Promise<void>): void => void (work = work.then(job).catch(report));
 
-  /** Asks for the sessions that have news. What cannot be asked for now is found by the next sweep. */
+  /** Reads the changed sessions. If that fails, the next sweep finds them. */
   async function ask(): Promise<void> {
     const ids = [...news];
     news.clear();

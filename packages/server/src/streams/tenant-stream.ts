@@ -4,10 +4,10 @@ import { MARGIN_MS, type TenantChanges } from "./tenant-changes.ts";
 /** Where the changes of a tenant's sessions go. */
 export interface ChangeSink {
   readonly signal: AbortSignal;
-  /** The stream began. A reader that comes again with the cursor misses nothing that happened since. */
+  /** Tells the reader that the stream has begun. A reader that reconnects with the cursor misses no later change. */
   opened(cursor: string): boolean | Promise<boolean>;
   change(change: ChangedSession, cursor: string): boolean | Promise<boolean>;
-  /** The cursor that the reader sent is none: it has to list again. */
+  /** Tells the reader that its cursor is invalid, and that it must list the sessions again. */
   reset(given: string): boolean | Promise<boolean>;
 }
 
@@ -16,21 +16,20 @@ export interface TenantStreamOptions {
   readonly changes: TenantChanges;
   readonly tenant: string;
   readonly agentId?: string | undefined;
-  /** The cursor of the reader; without one it begins with what changes from now on. */
+  /** The cursor of the reader. Without one, the stream begins with changes from now on. */
   readonly after: string | undefined;
   readonly now: () => number;
 }
 
 const PAGE = 100;
-/** Sessions whose changes wait for a slow reader. With more of them, they are read from the store when it is their turn. */
+/** How many changed sessions are kept for a slow reader. If there are more, they are read from the store later. */
 const MOST_PENDING = 1000;
-/** Sessions of which it is remembered what the reader has. One that is forgotten may be sent again. */
+/** For how many sessions the last sent change is remembered. Changes of other sessions may be sent twice. */
 const MOST_SENT = 5000;
 
 /**
- * Sends which sessions of a tenant changed: first those that changed since the reader's cursor, then as it happens, until
- * the sink ends. Several changes of a session that come close together are one. Memory is bounded, however far behind
- * the reader is.
+ * Sends the sessions of a tenant that changed since the reader's cursor, then further changes as they happen, until the
+ * sink ends. Several changes of a session within a short time are sent as one. Memory stays bounded if the reader is slow.
  */
 export async function streamTenant(options: TenantStreamOptions, sink: ChangeSink): Promise<void> {
   const { store, changes, tenant, agentId, now } = options;
@@ -38,7 +37,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
   const sent = new Map<string, number>();
   let isBehind = false;
   let wake = (): void => {};
-  // Listen before reading: what changes in between then waits here instead of being missed.
+  // Listen before reading: changes in between are kept here instead of being missed.
   const subscription = changes.subscribe(tenant, (news) => {
     for (const change of news) {
       const { id, agent_id } = change.session;
@@ -63,7 +62,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
     return sink.change(change, cursorAt(cursor));
   }
 
-  /** Sends what changed since a time, page by page. */
+  /** Sends the changes since a time, page by page. */
   async function catchUp(from: number): Promise<boolean> {
     const since = new Date(from - MARGIN_MS).toISOString();
     for (let cursor: string | null | undefined; cursor !== null;) {
@@ -74,7 +73,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
         ...(agentId !== undefined && { agentId }),
         ...(cursor !== undefined && { cursor }),
       });
-      // They come in the order of their times: what is older than one of them has been sent.
+      // Changes are in the order of their times: all older ones have been sent.
       for (const change of page.items)
         if (!(await send(change, Math.max(from, Math.min(Date.parse(change.session.updated_at), now()))))) return false;
       cursor = page.cursor;
@@ -107,7 +106,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
         });
         continue;
       }
-      // The cursor moves with the last one: a reader that is cut before it asks for the whole batch again.
+      // Only the last change of a batch moves the cursor: a reader that is disconnected before it gets the whole batch again.
       const next = Math.max(complete, subscription.completeUntil());
       for (const [at, change] of batch.entries())
         if (!(await send(change, at === batch.length - 1 ? next : complete))) return;
@@ -118,7 +117,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
   }
 }
 
-/** A time as readers see it: nothing to read, only to send back. */
+/** A time as an opaque cursor. */
 function cursorAt(time: number): string {
   return Buffer.from(`c1 ${time}`).toString("base64url");
 }

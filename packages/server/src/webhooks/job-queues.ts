@@ -1,8 +1,8 @@
-/** Jobs in queues: a few jobs of a queue run at once, the others wait. A slow queue does not delay another one. */
+/** Runs jobs in queues, a few of each queue at once. A slow queue does not delay another one. */
 export interface JobQueues {
-  /** Does a job, now or in its turn. One that waits or runs already, by its id, is not done again. */
+  /** Runs a job now or when its queue has room. A job whose id waits or runs already is not added again. */
   do(queue: string, id: string): void;
-  /** Forgets what waits. */
+  /** Removes all waiting jobs. */
   clear(): void;
 }
 

@@ -4,9 +4,9 @@ import { Delivery, type Event, KnownError, Webhook, WebhookEvent, isKnownError, 
 import { z } from "zod";
 import { createJobQueues } from "./job-queues.ts";
 
-/** Sends a message to a URL that somebody else chose; answers the status. Refuses addresses that it must not call. */
+/** Sends a message to a URL that a user chose, and returns the HTTP status. Rejects addresses that must not be called. */
 export interface WebhookSender {
-  /** A sentence about a URL that will never be called, or nothing. */
+  /** Why a URL will never be called, as a sentence; undefined if it may be called. */
   problemWith(url: string): string | undefined;
   send(
     url: string,
@@ -18,22 +18,22 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly sender: WebhookSender;
   readonly now: () => number;
-  /** When a notice that failed is tried again, counted from each attempt. */
+  /** The delays before each retry of a failed notice, each counted from the attempt before. */
   readonly retryMs?: readonly number[];
   readonly report: (error: unknown) => void;
 }
 
-/** Notices on their way: each is kept until it was taken, or tried often enough. */
+/** Sends notices. Each is stored until its receiver has accepted it, or all retries are used up. */
 export interface Deliveries {
-  /** Keeps a notice and sends it. One that was kept before, here or by another process, is left alone. */
+  /** Stores a notice and sends it. A notice that this or another process has stored before is left alone. */
   add(webhook: StoredWebhook, event: ToldEvent): Promise<void>;
   list(
     webhookId: string,
     page: { limit?: number; cursor?: string },
   ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
-  /** Sends a notice again, whatever came of it before. Refuses with `not_found`. */
+  /** Sends a notice again, whether or not it was delivered. Rejects an unknown one with `not_found`. */
   again(webhookId: string, id: string): Promise<Delivery>;
-  /** Takes up every notice that waits: it may have been kept by a process that is gone. */
+  /** Continues every waiting notice: the process that stored it may have ended. */
   resume(): Promise<void>;
   /** Removes notices that are older than 30 days. */
   sweep(): Promise<void>;
@@ -43,15 +43,15 @@ export interface Deliveries {
 export const StoredWebhook = Webhook.extend({ tenant: z.string(), secret: z.string() });
 export type StoredWebhook = z.infer<typeof StoredWebhook>;
 
-/** An event that webhooks can be told about. */
+/** An event that webhooks can receive. */
 export type ToldEvent = Extract<Event, { event_type: z.infer<typeof WebhookEvent> }>;
 
-/** Webhooks of all tenants are kept together, because whoever sends looks at all of them. */
+/** The webhooks of all tenants are stored under one tenant, because sending needs all of them. */
 export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
-/** Longer than an attempt takes: after that, another process may try. */
+/** How long a process owns an attempt. Longer than an attempt takes; then another process may try. */
 const CLAIM_MS = 60_000;
-/** Notices of one webhook that are sent at once: a receiver that is slow or gone takes up no more connections than that. */
+/** How many notices of one webhook are sent at once, so that a slow receiver does not use many connections. */
 const AT_ONCE = 4;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
@@ -61,7 +61,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
   let stopped = false;
   const queues = createJobQueues({ width: AT_ONCE, job: (id) => attempt(id).catch(report) });
 
-  /** Keeps a delivery; false if somebody else changed it since. */
+  /** Stores a delivery. False if another process has changed it. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
     const fields = { webhook: delivery.webhook_id, state: delivery.state, session: delivery.session_id };
     const put = { tenant: TENANT, kind: "delivery", id: delivery.id, value: delivery, fields };
@@ -83,7 +83,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
     const webhook = await records.get(TENANT, "webhook", delivery.webhook_id);
     const after = delivery.event_sequence - 1;
     const [event] = await store.read(delivery.session_id, { after, limit: 1 }).catch((error: unknown) => {
-      // A store that does not answer now says nothing about the session: it is tried again.
+      // An unavailable store does not mean that the session is gone: the notice is retried.
       if (!isKnownError(error, "not_found")) throw error;
       return [];
     });
@@ -156,7 +156,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       if (!record || kept?.webhook_id !== webhookId)
         throw new KnownError("not_found", `Webhook ${webhookId} has no delivery ${id}.`);
       const again: Delivery = { ...kept, state: "pending", attempts: 0, next_attempt_at: instant(now()) };
-      // Somebody else is sending it at this moment: that is what was asked for.
+      // If this fails, another process is sending it at this moment, which is what the caller wants.
       if (await save(again, record.version)) queues.do(webhookId, id);
       return again;
     },
@@ -172,7 +172,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       }
     },
     async sweep() {
-      // Ids begin with the time of their event: what comes after this one in the list is older.
+      // Ids begin with the time of their event: deliveries after this cursor are older.
       const cursor = `${timePart(now() - KEPT_MS)}-0000-0000-000000000000`;
       for (;;) {
         const { items } = await records.list({ tenant: TENANT, kind: "delivery", cursor, limit: 200 });
@@ -199,15 +199,15 @@ export async function forgetDeliveries(records: Records, sessionId: string): Pro
 }
 
 /**
- * The id of a notice: the same whoever makes it, so that it is kept once. A UUID v7 of the event's time, because lists are
- * in the order of ids.
+ * The id of a notice. Every process derives the same id, so that the notice is stored once. It is a UUID v7 of the event's
+ * time, because lists are in the order of ids.
  */
 function deliveryId(webhookId: string, { session_id, sequence, created_at }: ToldEvent): string {
   const rest = createHash("sha256").update(`${webhookId} ${session_id} ${sequence}`).digest("hex");
   return `${timePart(Date.parse(created_at))}-7${rest.slice(0, 3)}-8${rest.slice(3, 6)}-${rest.slice(6, 18)}`;
 }
 
-/** How a UUID v7 of that time begins. */
+/** The first characters of a UUID v7 of this time. */
 function timePart(ms: number): string {
   const time = ms.toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}`;

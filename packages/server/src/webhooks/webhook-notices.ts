@@ -7,33 +7,33 @@ export interface NoticesDeps {
   readonly store: Store;
   readonly deliveries: Deliveries;
   readonly now: () => number;
-  /** How long after news of another process its log is looked at. */
+  /** How long after news from another process the session's log is read. */
   readonly lookAgainMs?: number;
   readonly report: (error: unknown) => void;
 }
 
-/** Makes notices of facts. What a process appends it tells at once; the log is looked at for what nobody told. */
+/** Makes notices of facts: at once for those that this process appends, and by reading logs for all others. */
 export interface Notices {
-  /** Looks at what was appended while nobody told, or by a process that died before it did. */
+  /** Reads the logs for facts that were appended while no server ran, or by a process that died before its notice was stored. */
   catchUp(): Promise<void>;
   stop(): void;
 }
 
-/** Facts that are older than that were told, unless a stored mark says otherwise. */
+/** The stored mark is this far behind the clock: the next start reads the logs from there. */
 const WINDOW_MS = 5 * 60_000;
 const MARK = { tenant: TENANT, kind: "mark", id: "told" } as const;
 const Mark = z.object({ until: z.iso.datetime() });
 const MARK_MS = 60_000;
-/** Sessions of which it is remembered how far they were looked at. */
+/** For how many sessions the last sequence that was read is remembered. */
 const SEEN = 10_000;
-/** So many webhooks are looked at together; of more, those of one tenant. */
+/** If a store has more webhooks than this, only those of an event's tenant are read. */
 const FEW = 200;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   const seen = new Map<string, number>();
-  /** Nothing before that is told by this process. */
+  /** Facts before this time get no notice from this process. */
   let since = "";
   let stopped = false;
 
@@ -54,13 +54,13 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     return found;
   }
 
-  /** What webhooks of any tenant want to hear of; undefined if there are too many to look at. */
+  /** The events that webhooks of any tenant want; undefined if there are more than FEW webhooks. */
   const wantedByAny = oneForAll(async () => {
     const { items, cursor } = await records.list({ tenant: TENANT, kind: "webhook", limit: FEW });
     return cursor === null ? new Set(items.flatMap(({ value }) => StoredWebhook.parse(value).events)) : undefined;
   });
 
-  /** Kept before it is sent: a notice that was written down survives the process. */
+  /** Stores notices before they are sent, so that they survive the process. */
   async function tell(sessionId: string, events: readonly ToldEvent[]): Promise<void> {
     const wanted = await wantedByAny();
     if (wanted && !events.some(({ event_type }) => wanted.has(event_type))) return;
@@ -97,7 +97,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     timers.set(sessionId, timer);
   }
 
-  /** The mark says that everything before it was told; what waits to be looked at holds it back. */
+  /** Stores the mark before which all notices are stored. Sessions that still have to be read hold it back. */
   async function mark(): Promise<void> {
     await deliveries.resume();
     if (timers.size > 0 || (await webhooks()).length === 0) return;
@@ -136,7 +136,10 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   };
 }
 
-/** Asks once for everybody who comes while an earlier question is under way: what came after it began, it may not have seen. */
+/**
+ * Shares one call of `ask` between all callers that arrive while an earlier call is running. They do not share the earlier
+ * call, because its answer may be older than they are.
+ */
 function oneForAll<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
   let underWay: Promise<unknown> = Promise.resolve();
   let next: Promise<Answer> | undefined;

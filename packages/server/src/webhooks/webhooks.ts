@@ -8,12 +8,12 @@ export interface WebhooksDeps extends DeliveriesDeps {
   readonly ids: Ids;
 }
 
-/** Tells URLs about sessions and runs, as Standard Webhooks has it. */
+/** Notifies URLs of sessions and runs, following Standard Webhooks. */
 export interface Webhooks {
   create(
     tenant: string,
     input: { url: string; events: readonly z.infer<typeof WebhookEvent>[] },
-    /** A webhook that is there already under this id is answered: the request came a second time. */
+    /** If a webhook with this id exists, it is returned: the request is a repetition. */
     id?: string,
   ): Promise<Webhook & { secret: string }>;
   list(tenant: string): Promise<readonly Webhook[]>;

@@ -55,7 +55,7 @@ export function countAt(value: unknown, param: string): number | undefined {
   if (!Number.isInteger(value)) throw wrongType(param, "an integer", value);
   if ((value as number) >= 1) return value as number;
   throw refused(
-    `Invalid '${param}': integer below minimum value. Expected a value >= 1, but got ${String(value)} instead.`,
+    `Invalid '${param}': integer below minimum value. Expected a value >= 1, but got ${value as number} instead.`,
     param,
     "integer_below_min_value",
   );
@@ -80,7 +80,7 @@ export function functionTool(tool: JsonObject, where: string): Tool {
   const schema = tool.parameters === undefined || tool.parameters === null ? undefined : tool.parameters;
   const input = schema === undefined ? { type: "object", properties: {} } : objectAt(schema, `${where}.parameters`);
   if (input.type !== "object") {
-    const message = `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"', got 'type: "${String(input.type ?? "None")}"'.`;
+    const message = `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(input.type ?? "None")}'.`;
     throw refused(message, `${where}.parameters`, "invalid_function_parameters");
   }
   if (tool.strict === true) checkStrict(input, `function '${name}'`, `${where}.parameters`);
@@ -115,7 +115,7 @@ export function outputSchema(format: JsonObject, param: string): JsonObject {
   stringAt(format.name, `${param}.name`);
   const schema = objectAt(format.schema, `${param}.schema`);
   if (schema.type !== "object") {
-    const message = `Invalid schema for response_format '${String(format.name)}': schema must be a JSON Schema of 'type: "object"', got 'type: "${String(schema.type ?? "None")}"'.`;
+    const message = `Invalid schema for response_format '${String(format.name)}': schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(schema.type ?? "None")}'.`;
     throw refused(message, param);
   }
   if (format.strict === true) checkStrict(schema, `response_format '${String(format.name)}'`, param);

@@ -10,9 +10,9 @@ const TOOLS: OpenAI.Responses.Tool[] = [
   { type: "function", name: "list", parameters: { type: "object", properties: {} }, strict: false },
 ];
 
-const ask = (input: Body["input"], more: Partial<Body> = {}): Body => ({
+const ask = (input: NonNullable<Body["input"]>, more: Partial<Body> = {}): Body => ({
   model: "gpt-6",
-  input: input as string,
+  input,
   tools: TOOLS,
   store: false,
   include: ["reasoning.encrypted_content"],

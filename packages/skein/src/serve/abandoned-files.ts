@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { abandonedSessions } from "@skein/adapters/runtimes/claude-code";
 import type { Store } from "@skein/core";
 
-/** How often files of sessions are looked for that were deleted while this server was away, or by another one. */
+/** How often files of deleted sessions are searched: they may have been deleted while this server was off, or by another one. */
 const SWEEP_MS = 3600 * 1000;
 
 export interface AbandonedFilesDeps {
@@ -14,7 +14,7 @@ export interface AbandonedFilesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Removes what killed servers have left of sessions that are no longer there, now and each hour. Answers how to stop. */
+/** Removes files of deleted sessions that killed servers have left, now and every hour. Returns how to stop. */
 export function sweepAbandonedFiles({ folder, store, remove, report }: AbandonedFilesDeps): () => void {
   async function sweep(): Promise<void> {
     for (const tenant of existsSync(folder) ? readdirSync(folder) : [])

@@ -5,9 +5,9 @@ import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
 import type { SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 
-/** The sandbox of Claude Code on this server, as far as the machine has one. */
+/** The sandbox of Claude Code on this server. */
 export interface ServerWalls {
-  /** Undefined: none is wanted, or one is preferred that cannot be had. Throws where one is required. */
+  /** Opens the sandbox. Undefined if none is wanted, or if it is only preferred and the machine has none. Throws if it is required and missing. */
   open(mode: SandboxMode): Promise<ClaudeWalls | undefined>;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   problem(): Promise<string | undefined>;
@@ -21,7 +21,7 @@ export interface ServerWalls {
 
 interface WallsDeps {
   readonly api: { readonly headers: Readonly<Record<string, string>>; readonly baseUrl: string | undefined };
-  /** What may be called besides public addresses. */
+  /** The addresses that may be called besides public ones. */
   readonly places: NonNullable<ClaudeWalls["places"]>;
 }
 

@@ -36,18 +36,19 @@ export interface ClaudeDeps {
   readonly rules: ServerPolicy;
   /** Addresses that hooks and MCP servers may have although they are not public. */
   readonly allowedAddresses: readonly string[];
-  /** Where children find the model, and whether the built-in simulation is there instead. */
+  /** The address and key of the model, for child processes. */
   readonly api: OpenModel["api"];
+  /** Whether the built-in simulation is at that address. */
   readonly simulated: boolean;
-  /** The token of a subscription, which Claude Code takes instead. */
+  /** The token of a subscription, which Claude Code uses instead of the key. */
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
 
-/** Claude Code in this process: the runtime for its sessions, and what stands before it. */
+/** Claude Code in this process: the runtime of its sessions, and the gate that checks requests. */
 export interface Claude {
   readonly runtimes: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
   readonly gate: ClaudeGate;
-  /** Ends the processes that are left. */
+  /** Ends the remaining processes. */
   close(): Promise<void>;
 }
 
@@ -56,7 +57,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
-  // Looked for again as long as it is missing: it may be installed meanwhile.
+  // While Claude Code is missing, it is searched again with each request: it may have been installed.
   let problem: string | undefined = "";
   const folder = (tenant: string, name: string): string => {
     const path = join(dataDir, "claude", tenant, name);
@@ -163,11 +164,11 @@ function openedNames(settings: ClaudeSettings, isAdmin: boolean): OpenedNames {
   };
 }
 
-/** An answer holds for this long: each one takes a process. */
+/** How long an offer is cached, because making one starts a process. */
 const OFFER_MS = 60_000;
 const MOST_OFFERS = 50;
 
-/** Asks once for what many want to know. */
+/** Caches offers, and shares one between concurrent requests. */
 function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Promise<Offer> {
   const known = new Map<string, { readonly at: number; readonly offer: Promise<unknown> }>();
   return async <Offer>(key: string, ask: () => Promise<Offer>) => {
@@ -176,7 +177,7 @@ function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Prom
     const offer = ask();
     known.delete(key);
     known.set(key, { at: Date.now(), offer });
-    // A failure is not kept.
+    // Failures are not cached.
     offer.catch(() => known.delete(key));
     for (const oldest of known.keys()) {
       if (known.size <= MOST_OFFERS) break;
@@ -186,7 +187,7 @@ function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Prom
   };
 }
 
-/** What a process is given to reach its model. One of them, because Claude Code asks which one is meant if it has several. */
+/** The environment variable with the credential of a process. Only one, because Claude Code asks which one to use if it has several. */
 function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const { baseUrl } = oauth ?? api;
   const address = baseUrl === undefined ? {} : { ANTHROPIC_BASE_URL: baseUrl };
@@ -196,7 +197,7 @@ function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonl
     : { ...address, ANTHROPIC_AUTH_TOKEN: api.authToken };
 }
 
-/** The same as headers, for those who call the model in place of a process. */
+/** The same credential as headers, for calls that are made on behalf of a process. */
 function headersOf({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const token = oauth?.token ?? api.authToken;
   return token === undefined ? { "x-api-key": api.apiKey } : { authorization: `Bearer ${token}` };

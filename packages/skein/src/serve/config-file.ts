@@ -17,9 +17,9 @@ export interface SkeinConfig {
   readonly agents?: readonly Agent[];
   /** Tools that agents made over HTTP may name. */
   readonly tools?: readonly Tool[];
-  /** What requests may hand to Claude Code; everything that is left out is closed. */
+  /** The options of Claude Code that requests may use. Everything that is left out is closed. */
   readonly claude?: z.input<typeof ClaudeSettings>;
-  /** What one key may use. SKEIN_LIMITS comes before this. */
+  /** The limits of one key. SKEIN_LIMITS has precedence. */
   readonly limits?: Partial<Limits>;
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
@@ -33,7 +33,7 @@ export interface ServedCode {
   readonly policy: Policy;
 }
 
-/** Loads the code of a server from its config file; without one there is none. */
+/** Loads the code of a server from its config file, if there is one. */
 export async function loadCode(file: string | undefined): Promise<ServedCode> {
   if (file === undefined) return codeOf({});
   const loaded = await loadedFrom(file);
@@ -55,7 +55,7 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
   }
 }
 
-/** What is served, checked: it comes from somebody's file, and what is ignored there would be missed later. */
+/** Checks the content of a config file. Unknown fields are rejected. */
 export function codeOf({ agents = [], tools = [], claude = {}, limits = {}, policy = {} }: SkeinConfig): ServedCode {
   if (!Array.isArray(agents) || !Array.isArray(tools))
     throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
@@ -83,7 +83,7 @@ function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
   return registered;
 }
 
-/** Keeps the agents of the code as records, each under the same id at every start. A change of the code makes a version. */
+/** Stores the agents of the code, each under the same id at every start. A change in the code makes a new version. */
 export async function storeAgents(agents: readonly RegisteredAgent[], records: Records): Promise<void> {
   for (const { agent } of agents) {
     const id = derivedId("agent", agent.config.name);

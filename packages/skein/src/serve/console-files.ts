@@ -16,7 +16,7 @@ export function openConsole(folder: string | undefined): ConsoleFiles | undefine
   };
 }
 
-/** Where the build of the console is: in a clone in its own folder, and where Skein was installed from npm beside the server. */
+/** The folder of the built console: its own folder in a clone, or beside the server package in an installation from npm. */
 export function consoleFolder(): string | undefined {
   const { resolve } = createRequire(import.meta.url);
   const places = [
@@ -28,7 +28,7 @@ export function consoleFolder(): string | undefined {
       const folder = place();
       if (existsSync(join(folder, "index.html"))) return folder;
     } catch {
-      // Not installed: the next one.
+      // Not installed: try the next one.
     }
   return undefined;
 }

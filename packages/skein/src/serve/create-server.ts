@@ -4,19 +4,19 @@ import type { SkeinConfig } from "./config-file.ts";
 import type { RunningServer } from "./start-options.ts";
 
 export interface ServerOptions extends SkeinConfig {
-  /** 7433 unless told; 0 takes a free one. */
+  /** Default: 7433. 0 takes a free port. */
   readonly port?: number;
   readonly host?: string;
-  /** `sqlite:FILE`, `file:FOLDER`, `postgres://…` or `memory:`; a sqlite file in the data folder unless told. */
+  /** `sqlite:FILE`, `file:FOLDER`, `postgres://…` or `memory:`. Default: a sqlite file in the data folder. */
   readonly store?: string;
   readonly data?: string;
-  /** Where files that agents make are kept: a folder or `s3://BUCKET/PREFIX`; beside the sessions unless told. */
+  /** Where files that agents make are kept: a folder or `s3://BUCKET/PREFIX`. Default: beside the sessions. */
   readonly files?: string;
   /** One line per request and per bug, without secrets. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
 }
 
-/** The server of `skein serve` inside another program. What is not told comes from the environment. */
+/** The server of `skein serve` inside another program. Options that are left out come from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(
     options,
@@ -41,6 +41,6 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
   const code = codeOf({ agents, tools, claude, limits, policy });
-  // A program knows better than the environment that it runs in.
+  // The program's options have precedence over the environment.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

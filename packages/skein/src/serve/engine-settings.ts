@@ -18,7 +18,7 @@ export interface RestateSettings {
   readonly token: string | undefined;
 }
 
-/** Who drives the sessions of a process. */
+/** The role and the engine of a process. */
 export interface EngineSettings {
   readonly role: Role;
   /** Without it, the local engine drives. */
@@ -43,7 +43,7 @@ export function engineSettings(config: EngineConfig, role = config.role ?? "all"
   return { role, restate: engine === "restate" ? restateSettings(config.restate) : undefined };
 }
 
-/** What is written in SKEIN_RESTATE_…, checked. */
+/** The checked values of SKEIN_RESTATE_…. */
 export function restateSettings(config: EngineConfig["restate"]): RestateSettings {
   const { ingressUrls, adminUrl, workersUrl, identityKeys, service = "skein-session", token } = config;
   if (ingressUrls.length === 0)

@@ -5,7 +5,7 @@ import { z } from "zod";
 
 const Stored = z.object({ secret: z.string() });
 
-/** What calls of a tenant's hooks are signed with, where a hook has no secret of its own. Made once, for all servers of a store. */
+/** The secret that signs calls of a tenant's hooks without a secret of their own. Created once for all servers of a store. */
 export async function hookSecret(records: Records, tenant: string): Promise<string> {
   const place = { tenant, kind: "hook_secret", id: "current" } as const;
   const known = await records.get(place.tenant, place.kind, place.id);
@@ -15,7 +15,7 @@ export async function hookSecret(records: Records, tenant: string): Promise<stri
     await records.put([{ ...place, value: { secret }, expect: 0 }]);
     return secret;
   } catch (error) {
-    // Another server was first.
+    // Another server has created it in the meantime.
     if (isKnownError(error, "already_exists", "conflict")) return hookSecret(records, tenant);
     throw error;
   }

@@ -1,3 +1,4 @@
+export { openServerFiles } from "../open-files.ts";
 export { sdkProblem } from "./sdk-problem.ts";
 export { codeOf, loadCode } from "./config-file.ts";
 export { type RestateSettings, restateSettings } from "./engine-settings.ts";

@@ -1,13 +1,13 @@
 import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 
-/** Every limit of the HTTP server. The type refuses a list that is not complete. */
+/** The names of all limits of the HTTP server. The type makes the list complete. */
 const NAMES = Object.keys({
   requestsPerSecond: 0,
   requestBurst: 0,
   streams: 0,
   sessionsPerMinute: 0,
-  refusedLoginsPerMinute: 0,
+  wrongKeysPerMinute: 0,
   bodyBytes: 0,
   messageBytes: 0,
   importBytes: 0,
@@ -22,7 +22,7 @@ const NAMES = Object.keys({
   statementBytes: 0,
 } satisfies Record<keyof Limits, 0>) as readonly (keyof Limits)[];
 
-/** Limits that can be served, or an `invalid` that says which is wrong. */
+/** Checks limits. Throws `invalid` with the name of a wrong one. */
 export function checkedLimits(given: Partial<Limits>, whose: string): Partial<Limits> {
   if (typeof given !== "object" || given === null)
     throw new KnownError("invalid", `${whose} must be an object like { streams: 20 }.`);
@@ -35,7 +35,7 @@ export function checkedLimits(given: Partial<Limits>, whose: string): Partial<Li
   return given;
 }
 
-/** What is written in SKEIN_LIMITS: `streams=20,requestsPerSecond=50`. */
+/** Parses SKEIN_LIMITS: `streams=20,requestsPerSecond=50`. */
 export function limitsIn(written: readonly string[]): Partial<Limits> {
   const pairs = written.map((one) => {
     const [, name = "", value = ""] = /^([A-Za-z]+)=(\d+(?:\.\d+)?)$/.exec(one) ?? [];

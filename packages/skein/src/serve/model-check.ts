@@ -1,15 +1,15 @@
-/** What came of asking the model's API whether it takes the key. */
+/** The result of checking the key with the model's API. */
 export type ModelCheck =
   | { readonly outcome: "taken" }
   | { readonly outcome: "refused"; readonly status: number }
-  /** It answers, and has no list of models that could be asked for. */
+  /** The API answers, but has no list of models to check the key with. */
   | { readonly outcome: "untried"; readonly status: number }
   | { readonly outcome: "unreachable"; readonly why: string };
 
 const ANTHROPIC = "https://api.anthropic.com";
 const TIMEOUT_MS = 10_000;
 
-/** Asks for a list of one model: it costs nothing, and needs a key that is valid. */
+/** Checks the key by listing one model, which is free and needs a valid key. */
 export async function checkModel({
   apiKey,
   authToken,
@@ -34,7 +34,7 @@ export async function checkModel({
   return status === 401 || status === 403 ? { outcome: "refused", status } : { outcome: "untried", status };
 }
 
-/** A code like ECONNREFUSED says more than "fetch failed", and nothing that was sent. */
+/** The reason of a failed request: a code such as ECONNREFUSED instead of "fetch failed". It contains nothing that was sent. */
 function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string } };
   if (name === "TimeoutError") return `no answer within ${TIMEOUT_MS / 1000} s`;

@@ -11,7 +11,7 @@ import {
   policyProblem,
 } from "@skein/core";
 import { KnownError } from "@skein/protocol";
-import type { KeyInfo, Keys, WallsState } from "@skein/server";
+import type { KeyInfo, Keys, Principal, WallsState } from "@skein/server";
 import type { ServedCode } from "./config-file.ts";
 import { LOOPBACK, openedByBoth } from "./settings.ts";
 import type { StartOptions } from "./start-options.ts";
@@ -22,14 +22,14 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** The operator's rules, and how they stand now: who can reach a server changes while it runs. */
+/** The operator's rules as they apply now. The sandbox depends on who can reach the server, which changes while it runs. */
 export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
-  /** Whether programs of this key's sessions run in a sandbox; of the server's own without a key. */
+  /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
 }
 
-/** The rules of a server: what its code says, with what the environment adds. Refuses what cannot be meant. */
+/** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
 export function openPolicy(
   { sandbox, host, claudeOpened }: Pick<StartOptions, "sandbox" | "host" | "claudeOpened">,
   { policy, claude: own, tools }: ServedCode,
@@ -43,7 +43,7 @@ export function openPolicy(
 
 /** What a key can do, in sentences. */
 export async function explainKey(
-  { name, tenant, scopes }: KeyInfo,
+  { name, tenant, scopes }: Pick<KeyInfo | Principal, "name" | "tenant" | "scopes">,
   { rules, claude }: ReturnType<typeof openPolicy>,
 ): Promise<readonly string[]> {
   const found = await openSandbox();
@@ -60,26 +60,26 @@ export async function explainKey(
 
 interface PolicyDeps {
   readonly policy: Policy;
-  /** What the environment says (SKEIN_SANDBOX). */
+  /** The value of SKEIN_SANDBOX. */
   readonly sandbox?: SandboxMode | undefined;
   readonly isLoopback: boolean;
-  readonly keys: Pick<Keys, "list">;
+  readonly keys: Pick<Keys, "valid">;
   readonly now?: () => number;
 }
 
-/** For how long the list of keys is taken as it is. */
+/** How long the list of keys is cached. */
 const REMEMBER_MS = 2000;
 
 function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   const { isLoopback, keys, now = Date.now } = deps;
   const policy = { ...deps.policy, ...stricter(deps.sandbox, deps.policy.sandbox) };
-  let known: { readonly at: number; readonly keys: ReturnType<Keys["list"]> } | undefined;
+  let known: { readonly at: number; readonly keys: ReturnType<Keys["valid"]> } | undefined;
 
-  async function validKeys(key: PolicyKey | undefined): Promise<Awaited<ReturnType<Keys["list"]>>> {
+  async function validKeys(key: PolicyKey | undefined): ReturnType<Keys["valid"]> {
     const isThere = (each: PolicyKey): boolean => each.name === key?.name && each.tenant === key.tenant;
     const remembered = known && now() - known.at < REMEMBER_MS ? await known.keys : undefined;
     if (remembered && (!key || remembered.some(isThere))) return remembered;
-    known = { at: now(), keys: keys.list() };
+    known = { at: now(), keys: keys.valid() };
     return known.keys;
   }
 
@@ -87,13 +87,12 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     of: (key) => policyOf(policy, key),
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
-      const valid = (await validKeys(key)).filter(({ revoked_at }) => revoked_at === null);
-      return chosenSandboxMode(chosen, { isLoopback, keys: valid });
+      return chosenSandboxMode(chosen, { isLoopback, keys: await validKeys(key) });
     },
   };
 }
 
-/** How the walls of a server stand now. */
+/** The current state of a server's sandbox. */
 export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
   const { mode, because } = await sandbox();
   const why = `(${mode}, because ${because})`;
@@ -114,19 +113,19 @@ export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Pr
 
 const STRICTNESS: readonly SandboxMode[] = ["off", "preferred", "required"];
 
-/** Of two words about the sandbox the stricter one counts. */
+/** The stricter of two sandbox modes. */
 function stricter(one: SandboxMode | undefined, other: SandboxMode | undefined): { readonly sandbox?: SandboxMode } {
   const sandbox = STRICTNESS[Math.max(...[one, other].map((mode) => (mode ? STRICTNESS.indexOf(mode) : -1)))];
   return sandbox === undefined ? {} : { sandbox };
 }
 
-/** Refuses a policy that contradicts itself, or names what this server does not have. */
+/** Rejects a policy that contradicts itself, or names what this server does not have. */
 function checkPolicy(
   policy: Policy,
   { claude, tools }: { readonly claude: ClaudeSettings; readonly tools: Iterable<string> },
 ): void {
   const problem = policyProblem(policy, {
-    // A request may name an MCP server of its own, so nobody knows their names before.
+    // Requests may define MCP servers of their own, so their names are not known in advance.
     tools: [...CLAUDE_TOOLS, ...tools, "mcp__"],
     folders: Object.keys(claude.folders),
     roots: claude.roots,

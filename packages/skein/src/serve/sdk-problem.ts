@@ -10,8 +10,9 @@ interface SdkPlace {
 }
 
 /**
- * Why there is no Claude Code here; undefined if there is. Looked for and not loaded: it is large, and many servers never
- * need it. Its program is a package of its own for each platform, which npm leaves out with `--omit=optional`.
+ * Why Claude Code cannot run here, as a sentence; undefined if it can. The SDK is located but not loaded, because it is
+ * large and many servers never need it. Its program is a separate package for each platform, which npm leaves out with
+ * `--omit=optional`.
  */
 export function sdkProblem({ executable, from = import.meta.url }: SdkPlace = {}): string | undefined {
   const sdk = packageOf("claudeCode");

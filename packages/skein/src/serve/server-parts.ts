@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers } from "@skein/core";
-import { isKnownError, withoutSecrets } from "@skein/protocol";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers, onlyModel } from "@skein/core";
+import { isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
@@ -13,14 +13,15 @@ import { loadPart } from "../optional-parts.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
+import { createReport } from "./report.ts";
 import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
 
-/** What stands behind the HTTP server of one process. */
+/** The parts behind the HTTP server of one process. */
 export interface ServerParts {
   readonly host: Host;
-  /** Whether what the engine needs answers; undefined if it needs nothing. */
+  /** Rejects if a service that the engine needs does not answer. Undefined if it needs none. */
   readonly engineCheck: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store. */
   readonly apiProcesses: () => number;
@@ -30,29 +31,25 @@ export interface ServerParts {
   readonly claude: Claude | undefined;
   readonly sql: SqlPort;
   readonly adoption: Adoption;
-  /** Undefined where Claude Code's sessions are closed, or their package is not installed. */
+  /** Undefined if the history is closed, or its package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
-  /** Drives nothing more and answers no more SQL. */
+  /** Stops driving sessions and answering SQL. */
   stop(): Promise<void>;
-  /** Closes the rest, the store included, when nobody uses it any more. */
+  /** Closes the other parts, the store included. */
   close(): Promise<void>;
 }
 
-/** What was put together of the options before. */
+/** The options of a start, with the settings that were derived from them. */
 interface PartsOptions extends StartOptions {
-  /** What the environment and the config file open together. */
+  /** The settings of Claude Code from the environment and the config file together. */
   readonly claudeSettings: ClaudeSettings;
   readonly rules: ServerPolicy;
 }
 
 /** Opens everything that a server needs beside its store. */
 export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
-  const { dataDir, code, log = () => {} } = options;
-  const report = (error: unknown): void =>
-    log({
-      level: "error",
-      message: withoutSecrets(error instanceof Error ? (error.stack ?? error.message) : String(error)),
-    });
+  const { dataDir, code } = options;
+  const report = createReport(options.log);
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
   const { files, close: closeFiles } = await openServerFiles(options);
@@ -81,7 +78,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     store,
     bus,
     engine: engine.factory,
-    model: model.model,
+    models: onlyModel(model.model),
     ...code,
     files,
     memoryNamed: memories.named,
@@ -125,7 +122,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   };
 }
 
-/** Signs of life between the processes of one store. */
+/** The heartbeats of the processes on one store. */
 function beating(
   store: Store,
   { engine, storeUrl, code }: StartOptions,
@@ -163,13 +160,13 @@ function beating(
   });
 }
 
-/** Loaded only where there are several machines. */
+/** Opens the bus. Its code is loaded only if there are several machines. */
 async function openBus(url: string, report: (error: unknown) => void): Promise<Bus> {
   const { createRedisBus } = await loadPart.redisBus();
   return createRedisBus({ url, report });
 }
 
-/** SQL for callers. Without its package every question is answered with what to install. */
+/** Opens SQL. Without its package, every statement is rejected with a sentence about what to install. */
 async function openSql(store: Store, options: StartOptions): Promise<SqlPort & { close(): Promise<void> }> {
   const { dataDir, sqlHistory = [] } = options;
   try {
@@ -185,7 +182,7 @@ async function openSql(store: Store, options: StartOptions): Promise<SqlPort & {
   }
 }
 
-/** Adoption for callers. Without the package for Claude Code's files it is answered with what to install. */
+/** Opens adoption. Without the history package, every request is rejected with a sentence about what to install. */
 async function openAdoption(store: Store): Promise<Adoption> {
   try {
     const { createAdoption } = await loadPart.adoption();
@@ -196,7 +193,7 @@ async function openAdoption(store: Store): Promise<Adoption> {
   }
 }
 
-/** Claude Code's sessions for callers, where the operator opened them. */
+/** Opens the history of Claude Code's sessions, if the operator opened it. */
 async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
   if (!history) return undefined;
   try {

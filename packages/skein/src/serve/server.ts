@@ -1,31 +1,38 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import type { Store } from "@skein/core";
-import type { ServerDeps, WallsState } from "@skein/server";
+import type { Principal, ServerDeps, WallsState } from "@skein/server";
 import { makeFolder } from "../make-folder.ts";
+import { openFiles } from "../open-files.ts";
 import { openStore } from "../open-store.ts";
 import { loadPart } from "../optional-parts.ts";
 import { storeAgents } from "./config-file.ts";
 import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
-import { openPolicy, wallsState } from "./policy.ts";
+import { explainKey, openPolicy, wallsState } from "./policy.ts";
+import { createReport } from "./report.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
 
 const DEFAULT_MODEL = "claude-sonnet-5-5";
 
-/** Puts a server together from its settings: store, model, engine, agents, keys, HTTP. */
+/** Starts a server from its settings: store, model, engine, agents, keys, HTTP. */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
   const { dataDir, storeUrl, code } = options;
   const { createKeys, createServer } = await loadPart.server();
   makeFolder(dataDir);
   chmodSync(dataDir, 0o700);
-  const store = await openStore(storeUrl);
+  const store = await openStore(storeUrl, {
+    // Without a place that the operator named, large texts stay in the store.
+    files: options.filesUrl === undefined ? undefined : await openFiles(options.filesUrl, options.s3),
+    report: createReport(options.log),
+  });
   let close = (): Promise<void> => store.close();
   try {
     const keys = createKeys({ records: store.records });
-    const { rules, claude } = openPolicy(options, code, keys);
+    const policy = openPolicy(options, code, keys);
+    const { rules, claude } = policy;
     const key = await firstKey(keys, options);
     await storeAgents(code.agents, store.records);
     const parts = await openParts(store, { ...options, claudeSettings: claude, rules });
@@ -34,10 +41,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.close();
     };
     const walls = (): Promise<WallsState> => wallsState(rules);
-    const deps = { ...serverDeps(options, { store, parts }), policyOf: rules.of, walls };
+    const deps = {
+      ...serverDeps(options, { store, parts }),
+      policyOf: rules.of,
+      walls,
+      explainKey: (key: Principal) => explainKey(key, policy),
+    };
     const server = await createServer(deps);
     close = async () => {
-      // The listener stays while runs are handed over: whoever balances load hears that this server is stopping.
+      // The listener stays open while runs are handed over, so that a load balancer sees that this server is stopping.
       server.stop();
       await parts.stop();
       await server.close();
@@ -89,6 +101,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
         input_schema: inputSchema,
         policy,
       })),
+    models: host.models,
     defaultModel: DEFAULT_MODEL,
     description: {
       version: version(),

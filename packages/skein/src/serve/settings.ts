@@ -10,7 +10,7 @@ import { checkFiles } from "../open-files.ts";
 import { type EngineSettings, engineSettings } from "./engine-settings.ts";
 import { limitsIn } from "./limits.ts";
 
-/** What a server is started with: flags first, then the environment, then the defaults. Checked before anything is opened. */
+/** The settings of a server: from flags, then the environment, then the defaults. They are checked before anything is opened. */
 export interface ServeSettings {
   readonly port: number;
   readonly host: string;
@@ -18,7 +18,7 @@ export interface ServeSettings {
   readonly metricsPort: number | undefined;
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** Where generated files are kept; beside the sessions unless told. */
+  /** Where generated files are kept. Default: beside the sessions. */
   readonly filesUrl: string | undefined;
   readonly s3: S3Config;
   /** Limits that the environment changes. */
@@ -31,24 +31,24 @@ export interface ServeSettings {
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
   readonly sqlHistory: readonly string[];
-  /** Whether Claude Code's sessions can be read over HTTP: where, and by which keys besides those of admins. */
+  /** Where Claude Code's sessions are read over HTTP, and by which keys besides admin keys. Undefined: closed. */
   readonly history: HistorySettings | undefined;
-  /** Carries drafts and nudges between machines that share the store; without it each is on its own. */
+  /** The Redis that carries drafts and nudges between machines that share the store. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
   /** Where the built console is; null for none, undefined for the one of its package. */
   readonly consoleFolder: string | null | undefined;
-  /** Whether sessions of Claude Code are begun and driven here. */
+  /** Whether this server creates and drives sessions of Claude Code. */
   readonly claudeCode: boolean;
-  /** What the environment opens for them. */
+  /** The options of Claude Code that the environment opens. */
   readonly claudeOpened: ClaudeSettings;
-  /** What the environment says about the sandbox. */
+  /** The value of SKEIN_SANDBOX. */
   readonly sandbox: SandboxMode | undefined;
   readonly anthropicApiKey: string | undefined;
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
+  /** Whether the simulation was requested explicitly; otherwise why a real model is needed. */
   readonly simulates?: boolean;
   readonly needsRealBecause?: string | undefined;
 }
@@ -73,14 +73,14 @@ const DEFAULT_PORT = "7433";
 export const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
 
-/** A server that others reach must not answer with what is made up unless its operator wants that. */
+/** Whether a real model is needed. A server that others can reach must not simulate answers unless its operator asks for it. */
 function realModel(config: Config, host: string) {
   const { simulates, needsRealBecause } = simulationChoice(config);
   const reached = LOOPBACK.includes(host) ? undefined : `${host} can be reached from other machines`;
   return { simulates, needsRealBecause: needsRealBecause ?? reached };
 }
 
-/** Settings that can be served, or an `invalid` with the sentence that says what is wrong. */
+/** Checks the settings. Throws `invalid` with a sentence about what is wrong. */
 export function serveSettings(flags: ServeFlags, config: Config, folder = process.cwd()): ServeSettings {
   const port = portOf("The port", flags.port ?? config.port ?? DEFAULT_PORT);
   const metricsPort = config.metricsPort === undefined ? undefined : portOf("SKEIN_METRICS_PORT", config.metricsPort);
@@ -159,7 +159,7 @@ function consoleSetting(text: string | undefined, folder: string): string | null
   throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
 }
 
-/** Open to admins of this machine unless told otherwise; on an address that others can reach, closed unless told otherwise. */
+/** The default: open to admin keys on a loopback address, closed on an address that others can reach. */
 function historySettings(
   { history, historyKeys: keys }: Config,
   { isLocal, folder }: { isLocal: boolean; folder: string },
@@ -174,7 +174,7 @@ function historyFolder(name: string, path: string): string {
   throw new KnownError("invalid", `${name} names "${path}", and there is no such folder.`);
 }
 
-/** What is written in SKEIN_CLAUDE_…, checked. */
+/** The checked values of SKEIN_CLAUDE_…. */
 function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
@@ -219,7 +219,7 @@ function sandboxSetting(text: string | undefined): SandboxMode | undefined {
   return data;
 }
 
-/** What either of them opens is open. */
+/** The union of two settings: what either of them opens is open. */
 export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): ClaudeSettings {
   return {
     ...one,
@@ -235,7 +235,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
   };
 }
 
-/** The named file, which must be there, or the one in the folder if there is one. */
+/** The named config file, which must exist, or the one in the folder if there is one. */
 function configFile(named: string | undefined, folder: string): string | undefined {
   const file = resolve(folder, named ?? CONFIG_FILE);
   if (existsSync(file)) return file;

@@ -3,18 +3,18 @@ import type { ServedCode } from "./config-file.ts";
 import type { FirstKey } from "./first-key.ts";
 import type { ServeSettings } from "./settings.ts";
 
-/** A server that runs: sessions are driven, requests answered. */
+/** A running server. */
 export interface RunningServer {
   readonly url: string;
-  /** Where `/metrics` needs no key, if the operator named a port for it. */
+  /** The address on which `/metrics` needs no key, if the operator set a port for it. */
   readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
-  /** How the walls stand around programs that a model can steer, as a sentence. */
+  /** The state of the sandbox around programs that a model can steer, as a sentence. */
   readonly walls: string;
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
-  /** Takes no more work, tells the streams, and gives back what it was doing. */
+  /** Stops: rejects new requests, ends the streams, and gives the leases of its sessions back. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface StartOptions extends Omit<
   | "limits"
   | "engine"
 > {
-  /** Everything in one process, driven by it, unless told. */
+  /** Default: one process that answers requests and drives sessions. */
   readonly engine?: ServeSettings["engine"];
   readonly metricsPort?: number | undefined;
   readonly redisUrl?: string | undefined;
@@ -56,7 +56,7 @@ export interface StartOptions extends Omit<
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
-  /** Where the built console is, unless in its package; null for none. */
+  /** The folder of the built console. Default: the one of its package. Null: no console. */
   readonly consoleFolder?: string | null | undefined;
   readonly webhookRetryMs?: readonly number[];
 }

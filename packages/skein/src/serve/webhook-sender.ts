@@ -2,12 +2,12 @@ import { guardedRequest, placesWith, urlProblem } from "@skein/adapters/tools";
 import type { WebhookSender } from "@skein/server";
 
 const TIMEOUT_MS = 10_000;
-/** What is read of an answer: only its status matters. */
+/** The most bytes of a response that are read. Only its status matters. */
 const ANSWER_BYTES = 4096;
 
 /**
- * Sends to the public internet, and to what the operator allowed by address. The address is checked when the
- * connection is made, redirects are not followed.
+ * Sends to public addresses, and to private ones that the operator allowed. The address is checked when the connection is
+ * made. Redirects are not followed.
  */
 export function createWebhookSender({
   allowedAddresses,

@@ -12,7 +12,7 @@ type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 export async function claudeSamples(): Promise<Samples> {
   const server = await claudeServer();
   try {
-    const file = join(server.data, "claude/default/work/sample.txt");
+    const file = join(server.work, "sample.txt");
     const first = await all(server, "/api/v1/query", {
       prompt: scripted("sample-1", [
         { thinking: "Hm.", text: "I write.", tools: [{ name: "Write", input: { file_path: file, content: "x" } }] },
@@ -20,6 +20,7 @@ export async function claudeSamples(): Promise<Samples> {
         { error: { status: 529, type: "overloaded_error", message: "Busy.", times: 1 }, text: "Done." },
       ]),
       images: [{ media_type: "image/png", data: PNG }],
+      cwd: server.work,
       permission_mode: "acceptEdits",
       enable_file_checkpointing: true,
       include_partial_messages: true,

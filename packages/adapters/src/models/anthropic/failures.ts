@@ -40,21 +40,6 @@ export function asFailure(error: unknown): unknown {
   return error;
 }
 
-/** Nobody listens there, or there is no such name: an address that is wrong more often than a network that is down for long. */
-const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
-const FEW_RETRIES = 2;
-
-/** A request to which there was no answer at all. */
-export function unreachable(origin: string, error: unknown): ModelFailure {
-  const { cause } = error as { readonly cause?: { readonly code?: unknown; readonly message?: string } };
-  const why = typeof cause?.code === "string" ? cause.code : (cause?.message ?? "no connection");
-  const message = `The model could not be reached at ${origin} (${why}). Check the network, and ANTHROPIC_BASE_URL if it is set.`;
-  return new ModelFailure(
-    { code: "connection_error", message },
-    { retryable: true, ...(NOBODY_THERE.has(why) && { mostRetries: FEW_RETRIES }) },
-  );
-}
-
 /** Refusals that the loop can do something about, which the API tells apart by their sentence alone. */
 function codeOf(message: string | undefined): string | undefined {
   if (/prompt is too long|context window|context limit/i.test(message ?? "")) return "context_window_exceeded";

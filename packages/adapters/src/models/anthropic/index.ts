@@ -1,10 +1,16 @@
 import Anthropic, { APIError } from "@anthropic-ai/sdk";
-import { type Model, ModelFailure } from "@skein/core";
-import type { ModelStreamEvent } from "@skein/protocol";
-import { createParser } from "eventsource-parser";
-import { asFailure, errorEvent, unreachable } from "./failures.ts";
-import { createReply } from "./reply.ts";
-import { parsedOrUndefined } from "./parsed-or-undefined.ts";
+import {
+  type Model,
+  type ModelAbilities,
+  type ModelCall,
+  ModelFailure,
+  createReply,
+  parsedOrUndefined,
+} from "@skein/core";
+import type { ModelPrice, ModelStreamEvent } from "@skein/protocol";
+import { eachChunk, eachEvent, sent, watched } from "../stream-request.ts";
+import { messagesBody } from "./body.ts";
+import { asFailure, errorEvent } from "./failures.ts";
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
@@ -18,7 +24,17 @@ export interface AnthropicModelOptions {
   readonly fileLimit?: number;
   /** What answers there is a simulation that nobody asked for by its address. */
   readonly simulated?: boolean;
+  /**
+   * The name that the provider has for the model. Without it the model is Claude, under the name that each call has for it.
+   * Thinking of a model that is not Claude is marked, because Claude rejects it.
+   */
+  readonly modelName?: string;
+  readonly abilities?: Partial<ModelAbilities>;
+  readonly price?: ModelPrice | undefined;
 }
+
+const CLAUDE: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+const HINT = "Check the network, and ANTHROPIC_BASE_URL if it is set.";
 
 /** The largest file that is fetched: it is held in memory on its way to where files are kept. */
 const FILE_LIMIT = 100 * 1024 * 1024;
@@ -35,7 +51,13 @@ export function createAnthropicModel({
   silenceMs = 300_000,
   fileLimit = FILE_LIMIT,
   simulated = false,
+  modelName,
+  abilities: given,
+  price,
 }: AnthropicModelOptions): Model {
+  const abilities = { ...CLAUDE, ...given };
+  const prepared = (call: ModelCall) =>
+    messagesBody(call, { name: modelName ?? claudeName(call.model), isClaude: modelName === undefined, abilities });
   const client = new Anthropic({
     ...(authToken === undefined ? { apiKey, authToken: null } : { apiKey: null, authToken }),
     maxRetries: 0,
@@ -47,28 +69,33 @@ export function createAnthropicModel({
 
   return {
     simulated,
-    async call({ body, betas, encoded }, onEvent, signal) {
-      const reply = createReply();
+    abilities,
+    price,
+    prepare(call) {
+      const { body, leftOut } = prepared(call);
+      return { body, leftOut };
+    },
+    async call(call, onEvent, signal) {
+      const { body, encoded } = prepared(call);
+      const reply = createReply(modelName === undefined ? undefined : call.model);
       try {
-        return await watched(silenceMs, signal, async (watch) => {
-          const { url, headers: usual } = await heads(betas.join(","));
+        return await watched({ silenceMs, signal, asFailure }, async (watch) => {
+          const { url, headers: usual } = await heads(call.betas.join(","));
           const headers = SAMPLING.some((name) => name in body)
             ? { ...usual, "anthropic-version": WITH_SAMPLING }
             : usual;
-          const text = encoded?.() ?? JSON.stringify({ ...body, stream: true });
-          const response = await sent(url, { method: "POST", headers, body: text, signal: watch.signal });
-          const decoder = new TextDecoder();
-          // Not the client's own stream: it is three iterators deep, and took longer than the calls it reads.
-          const { feed } = createParser({
-            onEvent({ event, data }) {
-              if (event === "error") throw reply.refused(errorEvent(data));
-              if (event === undefined || event === "ping") return;
-              const said = JSON.parse(data) as ModelStreamEvent;
-              reply.add(said);
-              onEvent(said);
-            },
+          const request = { method: "POST", headers, body: encoded(), signal: watch.signal };
+          const response = await sent(url, request, { rejected, hint: HINT });
+          await eachEvent(response, watch, (data, event) => {
+            if (event === "error") {
+              reply.forget();
+              throw errorEvent(data);
+            }
+            if (event === undefined || event === "ping") return;
+            const said = JSON.parse(data) as ModelStreamEvent;
+            reply.add(said);
+            onEvent(said);
           });
-          await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
           return reply.end();
         });
       } catch (error) {
@@ -78,7 +105,7 @@ export function createAnthropicModel({
       }
     },
     download: (fileId, signal) =>
-      watched(silenceMs, signal, async (watch) => {
+      watched({ silenceMs, signal, asFailure }, async (watch) => {
         const options = { signal: watch.signal, headers: { "anthropic-beta": "files-api-2025-04-14" } };
         const { filename, mime_type, size_bytes } = await client.beta.files.retrieveMetadata(fileId, {}, options);
         if (size_bytes > fileLimit) throw fileTooLarge(filename, fileLimit);
@@ -93,6 +120,11 @@ export function createAnthropicModel({
         return { filename, mimeType: mime_type, bytes: new Uint8Array(Buffer.concat(chunks)) };
       }),
   };
+}
+
+/** Bare names are Claude's, and so are those that name the provider. */
+function claudeName(name: string): string {
+  return name.replace(/^anthropic\//, "");
 }
 
 /** Where a request goes and what stands before its body. */
@@ -121,19 +153,10 @@ function createRequestHeads(client: Anthropic): (betas: string) => Promise<Reque
   };
 }
 
-/** The answer to a request; an error in the words of the official client if there is none, or one that refuses. */
-async function sent(url: string, request: RequestInit): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(url, request);
-  } catch (error) {
-    if (request.signal?.aborted) throw error;
-    throw unreachable(new URL(url).origin, error);
-  }
-  if (response.ok) return response;
-  const text = await response.text();
+/** A rejected request in the words of the official client. */
+function rejected({ status, headers }: Response, text: string): APIError {
   const said = parsedOrUndefined(text);
-  throw APIError.generate(response.status, said, said ? undefined : text, response.headers);
+  return APIError.generate(status, said, said ? undefined : text, headers);
 }
 
 function fileTooLarge(filename: string, limit: number): ModelFailure {
@@ -141,52 +164,4 @@ function fileTooLarge(filename: string, limit: number): ModelFailure {
     { code: "file_too_large", message: `"${filename}" is larger than the ${limit} bytes that a file may have.` },
     { retryable: false },
   );
-}
-
-/** Ends a request on which nothing has arrived for so long. */
-interface Watch {
-  readonly signal: AbortSignal;
-  heard(): void;
-}
-
-async function watched<Result>(
-  silenceMs: number,
-  signal: AbortSignal,
-  request: (watch: Watch) => Promise<Result>,
-): Promise<Result> {
-  const stop = new AbortController();
-  const timer = setTimeout(() => stop.abort(), silenceMs).unref();
-  const abort = (): void => stop.abort(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort);
-  try {
-    return await request({ signal: stop.signal, heard: () => void timer.refresh() });
-  } catch (error) {
-    if (stop.signal.aborted && !signal.aborted)
-      throw new ModelFailure(
-        { code: "silence", message: `The model's answer did not go on for ${silenceMs / 1000} seconds.` },
-        { retryable: true },
-      );
-    throw asFailure(error);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
-  }
-}
-
-/** Hands on the body of a response piece by piece. Whoever throws ends the request. */
-async function eachChunk({ body }: Response, watch: Watch, take: (chunk: Uint8Array) => void): Promise<void> {
-  const reader = body?.getReader();
-  if (!reader) return;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      watch.heard();
-      if (done) return;
-      take(value);
-    }
-  } catch (error) {
-    await reader.cancel().catch(() => {});
-    throw error;
-  }
 }

@@ -1,16 +1,17 @@
 /** A process that drives Claude Code sessions, until it is killed: `claude-server.ts STORE HOME API [LEASE]`. */
 import { join } from "node:path";
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createClaudeCode } from "@skein/adapters/runtimes/claude-code";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
+import { onlyModel } from "@skein/core";
 import { createHost } from "../../../../skein/src/host.ts";
 
 const [file = "", home = "", api = "", lease = "30000"] = process.argv.slice(2);
-const notUsed = (): Promise<never> => Promise.reject(new Error("Not used."));
 
 createHost({
   store: await createSqliteStore({ file }),
   agents: [],
-  model: { call: notUsed, download: notUsed },
+  models: onlyModel(createAnthropicModel({ apiKey: "not used" })),
   report: (error) => process.stderr.write(`${String(error)}\n`),
   runtimes: (parts) =>
     new Map([

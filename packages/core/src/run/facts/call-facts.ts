@@ -16,7 +16,7 @@ export function toolStarted(
   };
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface CallResult {
   readonly outcome: FactData<"tool.completed">["outcome"];
   readonly content: Content;
@@ -39,7 +39,7 @@ export function toolClosed(
   return toolCompleted(run, call, { isError: true, ...result, durationMs: 0 });
 }
 
-/** A call has its result, as this part of the message that carries the results of its step. */
+/** A call has its result, at this position in the message with the results of its step. */
 export function completedCall(
   place: Place,
   { toolUseId, name, input }: Call,
@@ -69,7 +69,7 @@ export interface OpenedAwait extends Call {
   readonly expiresAt: number | null;
   /** The session that works on it, for a subagent. */
   readonly sessionId?: string;
-  /** What whoever decides should know besides. */
+  /** Further information for the person who decides. */
   readonly about?: JsonObject;
 }
 

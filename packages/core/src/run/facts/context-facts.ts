@@ -2,7 +2,7 @@ import type { AgentConfig, FactData, Failure, JsonObject, Message } from "@skein
 import { type SessionState, contextOf } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** What a memory did: how long it took, and what went wrong if something did. */
+/** A call of a memory: its duration, and its error if it failed. */
 interface MemoryCall {
   readonly type: string;
   readonly durationMs: number;
@@ -31,7 +31,7 @@ export function memoryRetrieved(
   };
 }
 
-/** Memory was told what came of the run. */
+/** Memory was updated after the run. */
 export function memoryUpdated(place: Place, call: MemoryCall & { readonly written: number }): FactOf<"memory.updated"> {
   return {
     event_type: "memory.updated",

@@ -3,6 +3,7 @@ import {
   type ContentBlock,
   type FactData,
   type Failure,
+  type ModelPrice,
   type Usage,
   freeCall,
   isToolUse,
@@ -43,6 +44,10 @@ export interface Reply {
   readonly usage: Usage;
   readonly containerId?: string | null;
   readonly durationMs: number;
+  /** The price that the operator gave the model; without one the table of known prices holds. */
+  readonly price?: ModelPrice | undefined;
+  /** The counts are measured, because the provider told none. */
+  readonly estimated?: true;
   /** The built-in simulation answered, not a model: that costs nothing. */
   readonly simulated?: boolean;
 }
@@ -64,12 +69,18 @@ export function stepGenerated(
       model: reply.model,
       stop_reason: reply.stopReason,
       usage: reply.usage,
-      cost: priceOf(reply.model, reply.usage, reply.simulated),
+      cost: costOfReply(reply),
       container_id: reply.containerId ?? null,
       duration_ms: reply.durationMs,
+      ...(reply.estimated && { estimated: true as const }),
       ...(reply.simulated && { simulated: true }),
     },
   };
+}
+
+/** Counts that were measured have no price: they are less than what is billed. */
+function costOfReply(reply: Reply) {
+  return reply.estimated && !reply.simulated ? null : priceOf(reply);
 }
 
 /** A step that another program ran: only its reply is known, so its beginning is written with it. */
@@ -100,6 +111,7 @@ export interface BrokenCall {
   readonly estimated?: boolean;
   readonly reserved?: Pick<FactData<"step.abandoned">, "reserved_micros" | "reservation"> | undefined;
   readonly simulated?: boolean;
+  readonly price?: ModelPrice | undefined;
 }
 
 /** The text of an answer that broke off and is not asked for again. */
@@ -162,19 +174,24 @@ export function stepAbandoned(
   };
 }
 
-function paid({ model, usage, estimated, reserved, simulated }: BrokenCall) {
+function paid({ model, usage, estimated, reserved, simulated, price }: BrokenCall) {
   return {
     model,
     usage,
-    cost: priceOf(model, usage, simulated),
+    cost: priceOf({ model, usage, simulated, price }),
     ...(estimated && { estimated: true as const }),
     ...reserved,
     ...(simulated && { simulated: true as const }),
   };
 }
 
-function priceOf(model: string, usage: Usage, simulated: boolean | undefined) {
-  return simulated ? freeCall(model) : costOf(model, usage);
+function priceOf({
+  model,
+  usage,
+  simulated,
+  price,
+}: Pick<Reply, "model" | "usage" | "price"> & { readonly simulated?: boolean | undefined }) {
+  return simulated ? freeCall(model) : costOf(model, usage, price);
 }
 
 function kept(answer: InterruptedAnswer | undefined) {
@@ -203,7 +220,7 @@ export function subagentMessaged(message: {
       content: message.content,
       model,
       usage,
-      cost: usage && model !== null ? priceOf(model, usage, simulated) : null,
+      cost: usage && model !== null ? priceOf({ model, usage, simulated }) : null,
       ...(usage && simulated && { simulated: true }),
     },
   };

@@ -1,4 +1,4 @@
-import { type Await, textOf } from "@skein/protocol";
+import { type Await, type JsonObject, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { withReason } from "../store-fixture.ts";
 import { type Host, type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
@@ -121,6 +121,20 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     const [completed] = only(await fixture().ended(prompted), "tool.completed");
     expect(completed?.data).toMatchObject({ is_error: true });
     expect(under.effects(name)).toBe(0);
+    await fixture().sound(prompted);
+  });
+
+  test("an approval with another input runs the call with that one", async () => {
+    const { under, host } = fixture();
+    const [asked, approved] = [fixture().name(), fixture().name()];
+    const prompted = await fixture().run([{ tools: [under.calls.effect(asked)] }, { text: "So: $LAST" }], {
+      agent: { asks: true },
+    });
+    const { tool_use_id } = await open(host, prompted.sessionId);
+    const updatedInput = under.calls.effect(approved).input as JsonObject;
+    await host.sessions.answer(prompted.sessionId, tool_use_id, { content: "yes", updatedInput });
+    expect(await fixture().answer(prompted)).toContain(`did ${approved}`);
+    expect([under.effects(asked), under.effects(approved)]).toEqual([0, 1]);
     await fixture().sound(prompted);
   });
 

@@ -1,14 +1,7 @@
-import {
-  type ContentBlock,
-  type FactData,
-  type JsonObject,
-  type Message,
-  type NewEvent,
-  isKnownError,
-} from "@skein/protocol";
+import { type ContentBlock, type FactData, type JsonObject, type NewEvent, isKnownError } from "@skein/protocol";
 import { createMemoryLive } from "../../live/live.ts";
 import { createLoop } from "../../loop/drive.ts";
-import { type Model, ModelFailure } from "../../ports/model.ts";
+import { type Model, ModelFailure, onlyModel } from "../../ports/model.ts";
 import { createStateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";
 import { defineTool } from "../../ports/tool.ts";
@@ -63,7 +56,7 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
     report: (error) => {
       if (!isKnownError(error, "store_unavailable")) report(error);
     },
-    model: worldModel(deps, opened),
+    models: onlyModel(worldModel(deps, opened)),
     live: createMemoryLive(),
     files: undefined,
     subagents: undefined,
@@ -101,11 +94,12 @@ function note(opened: { call: Call | null }, sessionId: string, events: readonly
 
 function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Call | null }): Model {
   return {
-    async call({ body }) {
+    abilities: { tools: true, images: true, pdf: true, thinking: true, output: false },
+    prepare: () => ({ body: {}, leftOut: [] }),
+    async call({ turns: messages }) {
       const { call } = opened;
       if (!call) throw new Error("The model is asked without a stored step.started.");
       const { sessionId, run_id: runId, step } = call;
-      const messages = body["messages"] as readonly Omit<Message, "id">[];
       const mayUseTools = step < TOOL_STEPS && call.purpose === "step";
       const reply = await model({ sessionId, runId, step, messages, mayUseTools });
       if ("failed" in reply) throw new ModelFailure({ code: "overloaded", message: reply.failed }, { retryable: true });

@@ -6,6 +6,10 @@ export const Me = z.object({
     /** The first 12 characters of the key's hash, as `skein keys list` shows it. */
     id: z.string(),
     name: z.string(),
+    /** Who is responsible for the key. */
+    owner: z.string().nullable(),
+    /** When the key expires; null if it does not. */
+    expires_at: z.iso.datetime().nullable(),
     scopes: z.array(z.enum(["read", "run", "sql", "admin"])),
   }),
   tenant: z.string(),

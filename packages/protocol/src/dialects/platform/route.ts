@@ -24,6 +24,8 @@ export interface Route {
   readonly produces?: readonly string[];
   /** A POST that changes nothing that is kept, such as SQL or a login: sent again, it is answered again, with an Idempotency-Key or without. */
   readonly readOnly?: true;
+  /** The field of the answer with a secret: it is shown once, and null in the answer to a request that is sent again. */
+  readonly shownOnce?: string;
   /** One event of the stream that the route answers with. Such an answer is not kept for a request that is sent again. */
   readonly stream?: z.ZodType;
 }

@@ -4,6 +4,7 @@ import { offerRoutes } from "../claude/offer-routes.ts";
 import { claudeRoutes } from "../claude/routes.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { historyRoutes } from "./history-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -16,6 +17,7 @@ import { workerRoutes } from "./worker-routes.ts";
 export const ROUTES = {
   ...systemRoutes,
   ...loginRoutes,
+  ...keyRoutes,
   ...agentRoutes,
   ...sessionRoutes,
   ...runRoutes,

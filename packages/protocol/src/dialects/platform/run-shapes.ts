@@ -92,8 +92,23 @@ export const SentRequest = z.object({
   purpose: z.string(),
   sequence: z.int().positive(),
   betas: z.array(z.string()),
+  /** What of the conversation the model was not shown, because only another model can read it. */
+  left_out: z.array(z.object({ turn: z.int().nonnegative(), block: z.string(), why: z.string() })),
   body: AnyObject,
+  /** Where each part of the body comes from, in the order in which the model reads them. */
+  parts: z.array(
+    z.object({
+      /** `tools`, `system.0`, or `messages.2.0` for a block of a message. */
+      path: z.string(),
+      origin: z.enum(["tools", "system", "memory", "compaction", "message", "model", "result"]),
+      /** The event that brought it; null for what the agent or the loop itself adds. */
+      sequence: z.int().positive().nullable(),
+      /** Estimated from its length: a model counts only whole requests. */
+      tokens: Count,
+    }),
+  ),
 });
+export type SentRequest = z.infer<typeof SentRequest>;
 
 export const UsageQuery = z.strictObject({
   /** One of day, model, agent, session, project; or two of them with a comma, such as `day,model`. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Line, Tags } from "../../agent.ts";
-import { ContentBlock } from "../../content.ts";
+import { ContentBlock, JsonObject } from "../../content.ts";
 import { Uuid } from "../../ids.ts";
 import { Outcome, SessionStatus } from "../../session.ts";
 import { CostTotals, UsageTotals } from "../../usage.ts";
@@ -217,6 +217,8 @@ export const AnswerInput = z.strictObject({
     error: "Expected text or a list of content blocks.",
   }),
   is_error: z.boolean().default(false),
+  /** Of an approval: the call runs with this input instead of the model's. */
+  updated_input: JsonObject.optional(),
 });
 
 /** What became of an answer. `refused` is an error instead. */

@@ -24,14 +24,17 @@ import { promptContent } from "./prompt-content.ts";
 import { checkOpen, checkRights } from "./rights.ts";
 import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
 
-/** What is said about the session itself. */
+/** The fields of a request that describe the session itself. */
 type Labels = Partial<Pick<QueryRequest, "metadata" | "tags" | "title" | "user">>;
 type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "when_running">> & Labels;
 
-/** What happens to a run that is under way when a prompt comes that does not say it. */
+/** What a prompt does to a run that is in progress, if the prompt itself does not say it. */
 type WhenRunning = "reject" | "replace";
 
-/** A query: a new session, or more in one that is there, or in a copy of it. `raw` is the body as it came: it tells what was left out. */
+/**
+ * Accepts a query: a prompt for a new session, for an existing one, or for a copy of an existing one. `raw` is the body
+ * before defaults were filled in: it shows which fields the caller left out.
+ */
 export async function acceptQuery(
   call: Caller,
   body: QueryRequest,
@@ -44,7 +47,7 @@ export async function acceptQuery(
   return acceptResume(call, existing, body, { raw, byDefault });
 }
 
-/** More in a session; or, if exactly one question is open there, the answer to it, in the same run. */
+/** Accepts a prompt for an existing session. If exactly one question is open there, the prompt is its answer, in the same run. */
 export async function acceptResume(
   call: Caller,
   sessionId: string,
@@ -86,7 +89,7 @@ export async function acceptResume(
   }
 }
 
-/** More in a copy of a session. What is not given is the parent's. */
+/** Accepts a prompt for a copy of a session. Options that are not given are those of the parent. */
 export async function acceptFork(
   call: Caller,
   parentId: string,
@@ -133,7 +136,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });
-  // A request that may come again must find its own session again; any other takes the one that is ready.
+  // A request with an Idempotency-Key must find its own session when it is repeated; any other may take a prepared one.
   const ready = call.idempotency ? undefined : gate.reserve?.(options, call.principal);
   if (ready !== undefined) {
     await gate.inherit(id, ready, call.principal);
@@ -154,7 +157,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   return { sessionId, runId, from: sequence - 1, after: 0, partials: options.include_partial_messages };
 }
 
-/** The session of a path, in the Claude API's words if it is not there. */
+/** The session of a path. An unknown one is an error in the Claude API's words. */
 export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<Session> {
   return sessions.get(sessionId).catch((error: unknown) => {
     throw isKnownError(error, "not_found") ? noSession(sessionId) : error;
@@ -165,7 +168,7 @@ function noSession(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
 }
 
-/** What stands before Claude Code, if it can run here and the key may run it. */
+/** The gate of Claude Code. Rejects the request if Claude Code cannot run here or the key may not run it. */
 export async function openGate(call: Caller): Promise<ClaudeGate> {
   const gate = call.shared.deps.claude;
   const problem = gate ? await gate.problem() : "This server does not run Claude Code.";
@@ -174,7 +177,7 @@ export async function openGate(call: Caller): Promise<ClaudeGate> {
   return gate;
 }
 
-/** Asks for the end of everything that is under way or waits its turn. What ended by itself meanwhile needs no asking. */
+/** Cancels the run in progress and every queued one. A run that has ended in the meantime is left alone. */
 async function makeWay({ sessions }: Caller, { sessionId, run, queue }: SessionState): Promise<void> {
   const reason = "Another prompt took its place.";
   for (const runId of [...(run ? [run.runId] : []), ...queue.map(({ run_id }) => run_id)])
@@ -187,22 +190,22 @@ function isIdle({ run, queue }: SessionState): boolean {
   return run === null && queue.length === 0;
 }
 
-/** The same id for a request that is sent again, so that nothing is begun twice. */
+/** A new id, or the same id as before for a request that is repeated with its Idempotency-Key. */
 function newId({ idempotency, shared }: Caller, kind: string): string {
   return idempotency ? derivedId(kind, idempotency.id) : shared.ids();
 }
 
-/** What one run may cost, in millionths of a dollar. Claude Code's own limit is of a process, so it is not used. */
+/** What one run may cost, in millionths of a dollar. Claude Code's own limit counts per process, so it is not used. */
 function budgetOf({ max_budget_usd }: Partial<ClaudeOptions>): number | null {
   return max_budget_usd ? Math.floor(max_budget_usd * 1_000_000) : null;
 }
 
-/** The user is kept where sessions can be found by it. */
+/** The metadata to store: it includes the user, because sessions can be searched by metadata. */
 function metadataOf({ metadata, user }: Pick<Labels, "metadata" | "user">): Record<string, unknown> {
   return { ...metadata, ...(user && { user }) };
 }
 
-/** What a query says about the session itself, for one that was there before. */
+/** Applies the labels of a query to a session that existed before it. */
 async function keep({ sessions }: Caller, session: Session, { tags, title, ...labels }: Labels): Promise<void> {
   const metadata = metadataOf(labels);
   const isLabelled = Object.keys(metadata).length > 0;
@@ -214,7 +217,7 @@ async function keep({ sessions }: Caller, session: Session, { tags, title, ...la
   });
 }
 
-/** The tenant's session of this folder that ran last; undefined if there is none, and then a new one is begun. */
+/** The tenant's session of this folder that ran last; undefined if there is none. */
 async function latestIn(call: Caller, folder: string | null | undefined): Promise<string | undefined> {
   const gate = await openGate(call);
   const request = { principal: call.principal, sessionId: call.shared.ids() };

@@ -26,7 +26,7 @@ function adoptionOf({ shared }: RequestContext): Adoption {
   return adoption;
 }
 
-/** The folder of a session from elsewhere is its folder here only if the operator has opened it. */
+/** An adopted session keeps its folder only if the operator has opened that folder; otherwise null. */
 export function folderFor({
   shared,
   principal,
@@ -37,7 +37,7 @@ export function folderFor({
     try {
       return (await gate.admit({ cwd }, { principal, sessionId })).cwd ?? null;
     } catch (error) {
-      // Not open, not there, no path: whatever the reason, it is not a folder to work in here.
+      // Closed, missing or not a path: in each case the session cannot work there.
       if (error instanceof ApiError || isKnownError(error, "invalid", "not_found", "not_allowed")) return null;
       throw error;
     }

@@ -3,9 +3,9 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Caller } from "../../request-context.ts";
 import { type AskedRun, runAt } from "./asked-run.ts";
 
-/** Prompts that are answers: while exactly one question is open, what is said next answers it, in the run that asked. */
+/** Prompts that are answers: while exactly one question is open, the next prompt answers it, in the run that asked. */
 
-/** What a session waits for from its callers. */
+/** The questions and approvals that a session waits for. */
 export async function openAwaits({ shared, principal }: Caller, sessionId: string): Promise<readonly Await[]> {
   const open = await shared.deps.store.awaits(sessionId, { tenant: principal.tenant });
   return open.filter(({ kind }) => kind !== "subagent");
@@ -16,7 +16,7 @@ export async function onlyQuestion(call: Caller, sessionId: string): Promise<Awa
   return questions.length === 1 ? questions[0] : undefined;
 }
 
-/** A prompt that is an answer changes nothing else: the run that asked goes on as it is. */
+/** Rejects a prompt that is an answer and also has options: the run that asked continues with its own options. */
 export function checkNothingElse({
   include_partial_messages: _partial,
   user: _user,
@@ -40,7 +40,7 @@ export async function answeredRun(
   return afterAnswer(call, sessionId, { sequence, partials });
 }
 
-/** The run that was answered, from the answer on. */
+/** The run that received the answer, followed from the answer on. */
 export async function afterAnswer(
   { sessions }: Caller,
   sessionId: string,
@@ -51,7 +51,7 @@ export async function afterAnswer(
   return { sessionId, runId: run.id, from: run.first_sequence - 1, after: sequence, partials };
 }
 
-/** Where the answer stands that a request gave when it was first sent; undefined if it is another kind of mistake. */
+/** The place in the log of an answer that this request gave when it was first sent; undefined for any other error. */
 export function answerSentAgain(error: unknown): number | undefined {
   if (!isKnownError(error, "key_reused") || error.details?.["event_type"] !== "await.answered") return undefined;
   return Number(error.details["sequence"]);

@@ -1,22 +1,22 @@
 import type { SessionState, Sessions } from "@skein/core";
 import type { Run } from "@skein/protocol";
 
-/** A run that somebody asked for, and where it stands. */
+/** A run that a client asked for, and from where its log is read. */
 export interface AskedRun {
   readonly sessionId: string;
   readonly runId: string;
-  /** Its events come after this one. */
+  /** The events of the run have sequences above this one. */
   readonly from: number;
-  /** Frames up to this event are not for whoever asked. */
+  /** Frames up to this event are not sent to the client. */
   readonly after: number;
   readonly partials: boolean;
-  /** Whether the reader has the stream up to `after`; one that begins is told `init` first. */
+  /** Whether the client already has the stream up to `after`. A client that begins gets `init` first. */
   readonly isTakenUp?: boolean;
-  /** The session just before the run was asked for, or since then, if somebody has looked. */
+  /** The state of the session when the run was asked for, or later, if it is known. */
   readonly state?: SessionState;
 }
 
-/** The run that an event belongs to, by its place in the log; undefined if it lies between runs. */
+/** The run that the event with this sequence belongs to; undefined if the event is between two runs. */
 export async function runAt(sessions: Sessions, sessionId: string, sequence: number): Promise<Run | undefined> {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await sessions.runs(sessionId, { limit: 200, ...(cursor !== undefined && { cursor }) });

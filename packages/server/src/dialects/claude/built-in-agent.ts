@@ -5,10 +5,10 @@ import type { Caller, ServerContext } from "../../request-context.ts";
 const plain = claudeAgent(ClaudeOptions.parse({}));
 export const CLAUDE_AGENT_ID = plain.id;
 
-/** Tenants of a server that have it. */
+/** The tenants of each server in which the built-in agent is known to be stored. */
 const having = new WeakMap<ServerContext, Set<string>>();
 
-/** Keeps the built-in agent where `/v1` can show it, in each tenant that has sessions of it. */
+/** Stores the built-in agent in the caller's tenant, so that `/v1` can show the agent of its sessions. */
 export async function storeClaudeAgent(call: Caller): Promise<void> {
   const { shared, principal } = call;
   const tenants = having.get(shared) ?? new Set();
@@ -31,7 +31,7 @@ async function store({ agents, principal, shared }: Caller): Promise<void> {
   try {
     await createAgents({ records, tenant, now: shared.now, ids: () => CLAUDE_AGENT_ID }).create(config);
   } catch (error) {
-    // Another request was first.
+    // Another request has stored it in the meantime.
     if (!isKnownError(error, "already_exists", "conflict")) throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { ClaudeOffer, ClaudeOptions, OpenedNames } from "@skein/protocol";
 import type { Principal } from "../../keys.ts";
 
-/** What the processes of Claude Code take now, and what they may take. */
+/** How many processes of Claude Code run, how much memory they use, and the limits of both. */
 export interface ClaudeProcesses {
   readonly running: number;
   readonly waiting: number;
@@ -16,40 +16,40 @@ export interface ClaudeProcesses {
   };
 }
 
-/** MCP servers have Claude Code's own states in it. */
+/** The offer as Claude Code states it. MCP servers have Claude Code's own states. */
 type ClaudeCodeOffer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly unknown[];
 };
 
-/** What the server needs of Claude Code's side of the process. */
+/** What the server needs from the Claude Code runtime of this process. */
 export interface ClaudeGate {
-  /** Why Claude Code cannot run here, as a sentence for whoever asks; undefined when it can. */
+  /** Why Claude Code cannot run here, as a sentence for the caller; undefined if it can. */
   problem(): Promise<string | undefined>;
   /**
-   * Refuses what the operator has not opened. Answers the options as the log may keep them: folders as they really are,
-   * secrets put aside under the session's id.
+   * Rejects options that the operator has not opened. Returns the options as the log may store them: folders with links
+   * resolved, secrets replaced by references to where they are kept under the session's id.
    */
   admit(
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
   /**
-   * Why this key may not run Claude Code, as a sentence; undefined if it may. Behind walls every key that may run may run it;
-   * without them it is a shell as the server's user, for admin keys and those that the operator named.
+   * Why this key may not run Claude Code, as a sentence; undefined if it may. With a sandbox, every key with the scope run
+   * may. Without one, Claude Code is a shell as the server's user: only for admin keys and keys that the operator named.
    */
   refusal(principal: Principal): Promise<string | undefined>;
-  /** How many processes there are and may be, and the memory that they take. */
+  /** The processes of Claude Code; undefined if none can run. */
   processes?(): Promise<ClaudeProcesses | undefined>;
-  /** What a session with these options would have, as Claude Code says it. */
+  /** Tools, commands, models and servers that a session with these options would have, as Claude Code states them. */
   offer(options: Partial<ClaudeOptions>, principal: Principal): Promise<ClaudeCodeOffer>;
-  /** What requests with this key may name. */
+  /** The folders, settings, plugins, servers and modes that requests with this key may name. */
   opened(principal: Principal): OpenedNames;
-  /** Whether there may be sessions here that bypass permissions. */
+  /** Whether sessions on this server may bypass permissions. */
   readonly bypass: boolean;
-  /** The id for a new session with these options whose process is up already; undefined if none is ready. */
+  /** The id of a session with these options whose process was started in advance; undefined if there is none. */
   reserve?(options: ClaudeOptions, principal: Principal): string | undefined;
-  /** Lets a fork use what was put aside for its parent. */
+  /** Copies the secrets and the working folder of a parent to its fork. */
   inherit(parentId: string, forkId: string, principal: Principal): Promise<void>;
-  /** Forgets what was put aside: the session is gone. */
+  /** Removes the secrets and folders of a session that was deleted. */
   forget(sessionId: string, principal: Principal): Promise<void>;
 }

@@ -78,7 +78,7 @@ export const claudeHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Asks for the end of the run that is under way, or of the one that is next. */
+/** Cancels the run in progress, or the next one if none is in progress. */
 export async function interrupt(
   call: Caller,
   sessionId: string,
@@ -91,7 +91,7 @@ export async function interrupt(
   return { status: "interrupted", session_id: sessionId, run_id: run.id };
 }
 
-/** Changes how a session works from here on. */
+/** Changes the permission mode or the model of a session from now on. */
 export async function control(
   call: Caller,
   sessionId: string,
@@ -111,7 +111,7 @@ export async function control(
   await call.sessions.control(sessionId, changed, call.idempotency);
 }
 
-/** Answers what a session waits for; which one is clear if it is the only one. */
+/** Answers what a session waits for. The request must name the question only if several are open. */
 export async function answer(
   call: Caller,
   sessionId: string,
@@ -190,7 +190,7 @@ async function health(call: RequestContext) {
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
   if (status === "unhealthy") call.reply.code(503);
   if (call.principal.scopes.length > 0) return { status, version, dependencies };
-  // Which of them does not work is for everybody, why is not.
+  // Everybody may know which part fails, but not why.
   const failing = Object.entries({ store, redis: bus }).filter(([, part]) => part?.status === "failed");
   return {
     status,
@@ -199,7 +199,7 @@ async function health(call: RequestContext) {
   };
 }
 
-/** The Claude API's answer for a session that has nothing under way: for the caller there is no such run. */
+/** The Claude API's error for a session without a run in progress. */
 function notActive(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be interrupted.`);
 }

@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sessions } from "@skein/core";
 import { type Event, type SessionMessage, createMessageRows } from "@skein/protocol";
 
-/** How many events are read at once: a long log is neither held whole, nor does everybody wait for its end. */
+/** How many events are read at once, so that a long log is never in memory as a whole and does not block other requests. */
 const STRETCH = 500;
 
 export interface MessagePage {
   readonly messages: readonly SessionMessage[];
-  /** How many there are in all. */
+  /** How many messages the session has in all. */
   readonly total: number;
 }
 

@@ -26,7 +26,7 @@ export function promptContent(
   return [...blocks, { type: "text", text: prompt }];
 }
 
-/** What every whole image of a type has at its end. Claude Code leaves out an image that it cannot read, and says nothing. */
+/** How a complete image of each type ends. Claude Code silently leaves out an image that it cannot read. */
 const ENDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   "image/png": (bytes) => bytes.includes("IEND"),
   "image/jpeg": (bytes) => bytes.includes(Buffer.from([0xff, 0xd9])),

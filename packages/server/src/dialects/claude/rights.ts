@@ -5,13 +5,13 @@ import { allows } from "../../keys.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { recordedOptions } from "./session-options.ts";
 
-/** Refuses a key that may not run Claude Code. */
+/** Rejects a key that may not run Claude Code. */
 export async function checkOpen(gate: ClaudeGate, { principal }: Pick<Caller, "principal">): Promise<void> {
   const refusal = await gate.refusal(principal);
   if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
 }
 
-/** Refuses an agent that the rules of the key do not have: its runtime, its model, its tools. */
+/** Rejects an agent whose runtime, model or tools the rules of the key do not allow. */
 export function checkAgent(
   call: Pick<Caller, "shared" | "principal">,
   agent: AgentConfig,
@@ -31,9 +31,9 @@ export function checkAgent(
 }
 
 /**
- * Refuses a prompt or an answer to a session that has more rights than the key could have asked for: what the rules of the key
- * do not have, a session of Claude Code for a key that may not run it, and one that an admin let bypass permissions, unless the
- * request gives another mode.
+ * Rejects a prompt or an answer to a session that has more rights than the key could have asked for: a runtime, model or
+ * tool that the rules of the key do not allow, a session of Claude Code for a key that may not run it, and a session that
+ * an admin allowed to bypass permissions, unless the request sets another mode.
  */
 export async function checkRights(
   call: Caller,
@@ -66,12 +66,12 @@ function rulesOf({ shared, principal }: Pick<Caller, "shared" | "principal">): K
   return shared.deps.policyOf?.(principal) ?? {};
 }
 
-/** Whether it can be that a session has more than the key. */
+/** Whether the rules of a key restrict anything that a session could have. */
 function hasRules({ runtimes, models, tools, permissionModes, folders, hosts }: KeyPolicy): boolean {
   return [runtimes, models, tools, permissionModes, folders, hosts].some((rule) => rule !== undefined);
 }
 
-/** A session has the agent that it was created with, so its first event is enough. */
+/** The agent of a session. It never changes, so reading the first event is enough. */
 async function agentOf({ sessions }: Caller, sessionId: string): Promise<AgentConfig | undefined> {
   const [first] = await sessions.events(sessionId, { limit: 1 });
   return first?.event_type === "session.created" ? first.data.agent : undefined;

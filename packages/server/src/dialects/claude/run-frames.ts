@@ -14,9 +14,9 @@ import type { AskedRun } from "./asked-run.ts";
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
 export interface RunSink {
   readonly signal: AbortSignal;
-  /** False once nobody takes any more. */
+  /** Sends a frame. False once the receiver is gone. */
   frame(frame: StreamEvent): boolean | Promise<boolean>;
-  /** May be lost: the message that follows says it all. */
+  /** Sends a partial message. It may be dropped: the message that follows has the whole text. */
   partial(frame: StreamEvent): void;
 }
 
@@ -28,14 +28,14 @@ export interface RunFrames {
 }
 
 /**
- * Sends the frames of a run: what is stored, then what comes, until the run is over. Answers whether its end was sent.
+ * Sends the frames of a run: those of stored events, then new ones, until the run is over. Returns whether its end was sent.
  *
- * The run is framed from its beginning, because its result needs that; what the reader has is left out.
+ * Frames are made from the beginning of the run, because its result needs that; frames that the reader has are not sent.
  */
 export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolean> {
   const sink = beginsWithInit(given, frames.run);
   const isOver = await sendLog(frames, sink).catch((error: unknown) => {
-    // It was deleted before the first look at its log.
+    // The session was deleted before its log was first read.
     if (isKnownError(error, "not_found")) return undefined;
     throw error;
   });
@@ -46,13 +46,13 @@ export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolea
 
 type InitFrame = Extract<StreamEvent, { event: "init" }>;
 
-/** What is known of a session before its runtime has said anything. */
+/** The `init` frame of a session whose runtime has not sent one. */
 function plainInit({ sessionId, model, tools }: Pick<FramingContext, "sessionId" | "model" | "tools">): InitFrame {
   const data = { session_id: sessionId, model, tools: [...tools], mcp_servers: [], plugins: [], commands: [] };
   return { event: "init", data };
 }
 
-/** Tells a reader that begins who works before anything else: what `init` said earlier in the run, or what the session says. */
+/** Sends `init` first to a reader that begins: the one of earlier in the run, or a plain one. */
 function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRun): BeginningSink {
   let hasBegun = isTakenUp;
   let before = plainInit({ sessionId, model: "", tools: [] });
@@ -60,7 +60,7 @@ function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRu
     signal: sink.signal,
     partial: (frame) => sink.partial(frame),
     async frame(frame) {
-      // A process that came up while the run was under way says it again; a stream has one.
+      // A process that was started during the run sends `init` again; a stream has only one.
       if (hasBegun && frame.event === "init") return true;
       if (!hasBegun && frame.event !== "init" && !(await sink.frame(before))) return false;
       hasBegun = true;
@@ -73,11 +73,11 @@ function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRu
 }
 
 interface BeginningSink extends RunSink {
-  /** A frame that the reader is not sent, because it came before. */
+  /** Receives a frame that is not sent, because the reader has it already. */
   skipped(frame: StreamEvent): void;
 }
 
-/** Undefined if the log ends before the run does. */
+/** Sends the log of a run. Undefined if the log ends before the run does. */
 async function sendLog({ store, sessions, live, run }: RunFrames, sink: BeginningSink): Promise<boolean | undefined> {
   const { sessionId, runId, from, after, partials } = run;
   const context = await contextOf(sessions, run);
@@ -92,7 +92,7 @@ async function sendLog({ store, sessions, live, run }: RunFrames, sink: Beginnin
         if (item.sequence <= after) sink.skipped(frame);
         else if (!(await sink.frame(frame))) return false;
     }
-    // A prompt that steers is read by this run: its words are needed when it is.
+    // A prompt that steers is read by this run: the framing needs its text at that moment.
     else if (item.event_type === "prompt.accepted") framing(item);
   }
   const { ending } = watch.seen();
@@ -111,7 +111,7 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
     sessions.get(sessionId),
     sessions.runs(sessionId, { limit: 1 }),
   ]);
-  // Mostly it is the last run, or one that has not begun.
+  // In most cases the run is the last one, or has not begun.
   const isQueued = queue.some(({ run_id }) => run_id === runId);
   const isLast = isQueued || newest.items[0]?.id === runId;
   const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });

@@ -2,7 +2,7 @@ import { type SessionState, parseInput } from "@skein/core";
 import { ClaudeOptions, KnownError } from "@skein/protocol";
 import type { Caller } from "../../request-context.ts";
 
-/** Options that a request really named: what it left out is inherited, and has no default then. */
+/** The options that a request named itself. Those that it left out are inherited instead of taking their defaults. */
 export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions> {
   const named = raw as Readonly<Record<string, unknown>>;
   const entries = Object.entries(body).filter(
@@ -11,20 +11,20 @@ export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions>
   return Object.fromEntries(entries);
 }
 
-/** All options of a new session, those that were left out with the Claude API's defaults. */
+/** All options of a new session, with the Claude API's defaults for those that were left out. */
 export function allOptions(body: object): ClaudeOptions {
   const entries = Object.entries(body).filter(([key]) => Object.hasOwn(ClaudeOptions.shape, key));
   return ClaudeOptions.parse(Object.fromEntries(entries));
 }
 
-/** What the session itself was begun with; undefined for one that is not Claude Code's. */
+/** The options that the session was created with; undefined if its runtime is not Claude Code. */
 export function recordedOptions({ agent }: SessionState): ClaudeOptions | undefined {
   if (agent?.runtime !== "claude-code") return undefined;
   const parsed = ClaudeOptions.safeParse(agent.extras["claude"] ?? {});
   return parsed.success ? parsed.data : ClaudeOptions.parse({});
 }
 
-/** What a run does differently from its session: everything that was given, where it is Claude Code's. */
+/** The options of one run. A session whose runtime is not Claude Code takes none of Claude Code's options. */
 export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOptions | undefined): Partial<ClaudeOptions> {
   if (recorded) return given;
   const { include_partial_messages, ...others } = given;
@@ -34,10 +34,10 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
   return include_partial_messages === undefined ? {} : { include_partial_messages };
 }
 
-/** Refuses options of an agent that a request could not have: the agent's sessions begin with them. */
+/** Rejects options of an agent that a request could not use itself: the agent's sessions start with them. */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
-  // Secrets belong to one session, and an agent is shown to everybody who may read.
+  // Secrets belong to one session, and everybody with the scope read can see an agent.
   const { env, hooks, mcp_servers, ...others } = options;
   const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
   if (Object.keys(env).length > 0 || Object.keys(hooks ?? {}).length > 0 || remote)

@@ -4,7 +4,7 @@ import type { Caller } from "../../request-context.ts";
 
 const STATUS = { pending: "active", running: "active", completed: "completed", failed: "error" } as const;
 
-/** Back from the Claude API's status to our own. */
+/** The statuses of the platform API for each status of the Claude API. */
 const PLATFORM = { active: ["pending", "running"], completed: ["completed"], error: ["failed"] } as const;
 
 /** A session in the Claude API's words. */
@@ -18,7 +18,7 @@ export function sessionResponse(session: Session): SessionResponse {
     created_at: session.created_at,
     updated_at: session.updated_at,
     total_turns: session.total_turns,
-    // What has no price is unknown, and not for nothing.
+    // The cost of calls without a price is unknown, not zero.
     total_cost_usd: cost_micros === 0 && unpriced_calls > 0 ? null : dollars(cost_micros),
     parent_session_id: session.parent_session_id,
     title: session.title,
@@ -33,7 +33,7 @@ export function sessionResponse(session: Session): SessionResponse {
   };
 }
 
-/** One page of the sessions that fit, newest first, and how many there are. */
+/** One page of the matching sessions, newest first, and how many match in all. */
 export async function listSessions(
   { sessions }: Caller,
   { page, page_size, status, tags, search, user, metadata, parent_session_id }: SessionListQuery,

@@ -5,7 +5,7 @@ import type { AskedRun } from "./asked-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 
-/** Waits for the end of a run, or for the moment in which it can only go on with an answer, and says it all at once. */
+/** Waits until a run is over or needs an answer, and returns everything that it said in one response. */
 export async function singleResponse(
   call: RequestContext,
   run: AskedRun,

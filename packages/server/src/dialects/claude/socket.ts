@@ -17,7 +17,7 @@ export const CLAUDE_SOCKET = "/api/v1/query/ws";
 
 /**
  * One conversation over `/api/v1/query/ws`: prompts, interrupts, answers and controls in, the frames of the runs out.
- * What names no session is for the one that the connection had last.
+ * A message that names no session is for the last session of the connection.
  */
 export function createClaudeConnection(socket: WebSocket, caller: Caller): Connection {
   const { shared, principal } = caller;
@@ -25,7 +25,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
   let current: string | undefined;
   let before = Promise.resolve();
 
-  /** One after the other: an interrupt that follows a prompt is for that prompt. */
+  /** Handles messages one after the other: an interrupt that follows a prompt is for that prompt. */
   function receive(bytes: Buffer): Promise<void> {
     before = before.then(() => heard(bytes));
     return before;
@@ -95,7 +95,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
   }
 
   function follow(run: AskedRun, stopOnDisconnect: boolean): void {
-    // A prompt that answered a question goes on in the run whose frames come already.
+    // A prompt that answered a question continues a run whose frames are being sent already.
     const known = runs.get(run.runId);
     if (known) {
       known.stopOnDisconnect ||= stopOnDisconnect;

@@ -8,7 +8,7 @@ import { claudeSession } from "./accept.ts";
 import { type AskedRun, runAt } from "./asked-run.ts";
 import { sendRun } from "./run-frames.ts";
 
-/** Answers a request with the frames of a run. A reader that goes away leaves the run alone, unless it said otherwise. */
+/** Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request said otherwise. */
 export async function streamRun(
   call: RequestContext,
   asked: () => Promise<AskedRun>,
@@ -37,14 +37,14 @@ export async function streamRun(
   });
 }
 
-/** The run that a reader was following, if it says how far it got; undefined if it begins. */
+/** The run that a reader was following, if the request has a Last-Event-ID; undefined if the reader begins. */
 export async function takenUp(call: RequestContext, sessionId?: string): Promise<AskedRun | undefined> {
   const header = call.request.headers["last-event-id"];
   if (typeof header !== "string" || header === "") return undefined;
   return runAfter(call, header, { sessionId, field: "Last-Event-ID" });
 }
 
-/** The run of an event that a reader got last, from there on. */
+/** The run of the event that a reader received last, from there on. */
 export async function runAfter(
   { sessions }: Caller,
   eventId: string,
@@ -52,7 +52,7 @@ export async function runAfter(
 ): Promise<AskedRun> {
   const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
-  // Without this a query whose connection broke would be asked, and paid for, a second time.
+  // Otherwise a query whose connection broke would be run, and paid for, a second time.
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
   await claudeSession({ sessions }, id);
   const run = await runAt(sessions, id, place.sequence);
@@ -67,13 +67,13 @@ function noEvent(field: string): ApiError {
   return new ApiError("VALIDATION_ERROR", `${field}: This is not the id of an event of this stream.`);
 }
 
-/** The run that is under way or waits its turn, else the last one. */
+/** The run in progress, else the next one in the queue, else the last one. */
 export async function currentRun({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<AskedRun> {
   const state = await sessions.state(sessionId);
   const { run, queue, sequence } = state;
   const also = { sessionId, after: 0, partials: hasPartials(state), state };
   const [next] = queue;
-  // The prompt of a run that waits is in the state that its frames begin with.
+  // The state from which the frames are made has the prompt of a queued run.
   if (!run && next) return { ...also, runId: next.run_id, from: sequence };
   const [latest] = (await sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
@@ -85,18 +85,18 @@ function hasPartials({ agent, run }: SessionState): boolean {
   return (run?.prompt.options?.["include_partial_messages"] ?? own?.include_partial_messages) === true;
 }
 
-/** Nobody is there any more who wants it. */
+/** Cancels a run whose client has disconnected. */
 export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedRun): Promise<void> {
-  // It may have ended by itself meanwhile.
+  // The run may have ended in the meantime.
   await sessions.cancel(sessionId, { runId, reason: "The client that asked for it went away." }).catch(() => {});
 }
 
-/** JSON has no line breaks of its own, so the data is always one line. */
+/** A frame as SSE. JSON has no raw line breaks, so the data is always one line. */
 function frameText({ event, id, data }: StreamEvent): string {
   return `event: ${event}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The connection ends and the run does not: a reader that still may comes back. */
+/** The last frame of a connection that ends before its run. A reader whose key is still valid reconnects. */
 function closing(reason: StreamEnd): string {
   return frameText({ event: "error", data: CLOSING[reason] });
 }

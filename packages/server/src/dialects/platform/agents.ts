@@ -95,7 +95,7 @@ export const agentHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The version is the tag: what was seen can be named when it is changed. */
+/** Sets the version as ETag, so that a change can name the version that it is based on (If-Match). */
 function tagged(call: RequestContext, agent: Agent): Agent {
   call.reply.header("etag", `"${agent.version}"`);
   return agent;
@@ -104,7 +104,7 @@ function tagged(call: RequestContext, agent: Agent): Agent {
 function expectedVersion(call: RequestContext, current: Agent): number | undefined {
   const header = call.request.headers["if-match"];
   if (header === undefined || header === "*") return undefined;
-  // A list names several versions that the caller would accept.
+  // If-Match may list several versions.
   if (!header.split(",").some((tag) => tag.trim() === `"${current.version}"`)) throw changedMeanwhile();
   return current.version;
 }
@@ -126,9 +126,9 @@ function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]
     );
 }
 
-/** The schemas of code tools, by name, and of the tools that the caller runs. */
+/** The schemas of tools that the server runs, given by name, and of tools that the caller runs. */
 function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
-  // As the engine reads them: an agent that it cannot make tools of would take prompts and never run.
+  // Parsed as the engine parses them: an agent with invalid tools would accept prompts and never run.
   for (const { name, description, input_schema } of frontend)
     defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {
@@ -163,7 +163,7 @@ function frontendNames(agent: Agent): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
-/** What stands in the extras for the server itself, and is not the caller's to say. */
+/** Extras that the server sets itself. Callers cannot set them. */
 const OWN_MARKS: readonly string[] = [USES_DEFAULT_MODEL, "frontend_tools"];
 
 function extrasWith(current: Extras, given: Extras | undefined): Extras {

@@ -4,7 +4,7 @@ import { type Caller, type Handlers, sessionIn } from "../../request-context.ts"
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkRights } from "../claude/rights.ts";
 
-/** What a session waits for, and what its tool calls did. */
+/** The awaits and the tool calls of a session. */
 export const awaitHandlers = {
   async listAwaits({ params }, call) {
     const { id, tenant } = await sessionIn(call, params);
@@ -27,7 +27,7 @@ export const awaitHandlers = {
     const names = await namesOfAgents(call, [...new Set(items.map(({ session }) => session.agent_id))]);
     const data = page.items.flatMap((open) => {
       const session = sessions.get(open.session_id);
-      // A session that was deleted since has nothing to answer.
+      // The session was deleted in the meantime.
       if (!session) return [];
       const { id, title, agent_id } = session;
       const shown = { id, title, agent_id, agent_name: names.get(agent_id) ?? null };
@@ -42,7 +42,7 @@ export const awaitHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** What somebody outside can answer: a subagent answers by itself. */
+/** The kinds of awaits that a caller can answer. A subagent's await is answered by the subagent. */
 const ANSWERABLE = ["frontend_tool", "question", "approval"] as const;
 
 async function namesOfAgents({ agents }: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -57,7 +57,7 @@ async function namesOfAgents({ agents }: Caller, ids: readonly string[]): Promis
   return new Map(found.flatMap((agent) => (agent ? [[agent.id, agent.name] as const] : [])));
 }
 
-/** Keeps an answer that the session waits for. */
+/** Writes the answer to an await into the log. */
 export async function acceptAnswer(
   call: Caller,
   params: { session_id: string; agent_id?: string | undefined; tool_use_id: string },
@@ -65,14 +65,14 @@ export async function acceptAnswer(
 ): Promise<z.output<typeof ApiAnswered>> {
   const { id } = await sessionIn(call, params);
   await checkRights(call, id);
-  const answer = { content: body.content, isError: body.is_error };
+  const answer = { content: body.content, isError: body.is_error, updatedInput: body.updated_input };
   const answered = await call.sessions.answer(id, params.tool_use_id, answer, call.idempotency);
   const { disposition, reason, sequence } = answered;
   if (disposition === "refused") throw new KnownError("not_awaiting", reason);
   return { session_id: id, tool_use_id: params.tool_use_id, disposition, reason, event_sequence: sequence };
 }
 
-/** One line per tool call of the log. A call that was started and has no result yet is `running`. */
+/** The tool calls of a log. A call that was started and has no result yet is `running`. */
 function effectsOf(events: readonly Event[]): Effect[] {
   const effects = new Map<string, Effect>();
   for (const event of events) {

@@ -6,7 +6,7 @@ import type { StreamEnd } from "../../streams/open-streams.ts";
 import { type ChangeSink, streamTenant } from "../../streams/tenant-stream.ts";
 import { sessionText } from "./sessions.ts";
 
-/** Which sessions of the tenant change, in one stream. */
+/** A stream of the sessions of a tenant that change. */
 export const changeHandlers = {
   async followSessions({ query }, call) {
     const { shared, principal } = call;
@@ -24,7 +24,7 @@ export const changeHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Frames as text: made once, however many read them. */
+/** The text of each frame, made once for all readers. */
 const texts = new WeakMap<ChangedSession, string>();
 
 function textOf(change: ChangedSession): string {

@@ -7,11 +7,11 @@ import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 
 const PAGE = 100;
-/** A page with more characters than that ends early. */
+/** A page ends early once it has this many characters. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const FIRST_PART = 20;
 
-/** The log of a session, as a list or live. */
+/** The log of a session, as pages or as a stream. */
 export const eventHandlers = {
   async listEvents({ params, query }, call) {
     const session = await sessionIn(call, params);
@@ -40,7 +40,7 @@ export const eventHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Reads a page in parts that grow: of a log of large events it is full long before it has as many as it may. */
+/** Reads a page in parts that grow: with large events, a page reaches PAGE_BYTES long before it reaches `limit`. */
 async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: { after: number; limit: number }) {
   const data: Event[] = [];
   let size = 0;
@@ -55,7 +55,7 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
       const shown = data.slice(0, limit);
       return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
     }
-    // No more than will fit, if those that come are like the largest of these.
+    // As many events as fit into the page if all of them are as large as the largest one so far.
     part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
   }
 }
@@ -66,7 +66,7 @@ async function lastSequence({ shared, principal }: RequestContext, sessionId: st
   return head?.lastSequence ?? 0;
 }
 
-/** The events before one, in parts that grow towards the beginning: a page of large events has fewer of them. */
+/** The page of events before a sequence, read backwards in parts that grow. A page of large events has fewer of them. */
 async function pageBefore(sessions: Sessions, sessionId: string, { before, limit }: { before: number; limit: number }) {
   let data: Event[] = [];
   let [first, size] = [before, 0];
@@ -80,7 +80,7 @@ async function pageBefore(sessions: Sessions, sessionId: string, { before, limit
   return { data, next_after: null, next_before: first > 1 ? first : null };
 }
 
-/** A stream is for those who ask for one. Who would rather have JSON says so with a weight. */
+/** Whether the Accept header prefers a stream to JSON, weights included. */
 function wantsStream(call: RequestContext): boolean {
   const accepted = (call.request.headers.accept ?? "").split(",");
   const weight = weightOf(accepted, "text/event-stream");
@@ -94,13 +94,13 @@ function weightOf(accepted: readonly string[], type: string): number {
   return Number.isNaN(weight) ? 1 : weight;
 }
 
-/** Frames as text. An event is made into text once, however many read it. */
+/** The text of each event as a frame, made once for all readers. */
 const frames = new WeakMap<Event, string>();
 
 function frameOf(event: Event): string {
   const known = frames.get(event);
   if (known !== undefined) return known;
-  // JSON has no line breaks of its own, so the data is always one line.
+  // JSON has no raw line breaks, so the data is always one line.
   const frame = `event: ${event.event_type}\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`;
   frames.set(event, frame);
   return frame;

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import { type Handlers, sessionIn } from "../../request-context.ts";
 
-/** The name that a browser saves a file under: the last part of a path, and no half of a character. */
+/** The name under which a browser saves a file: the last part of the path, without half characters. */
 function savedAs(filename: string): string {
   const last = filename.toWellFormed().split(/[\\/]/).at(-1) ?? "";
   return /^\.*$/.test(last) ? "file" : last;
@@ -28,13 +28,13 @@ export const fileHandlers = {
     const { files } = await call.sessions.state(id);
     const file = Object.hasOwn(files, params.file_id) ? files[params.file_id] : undefined;
     const kept = call.shared.deps.files;
-    // A log that was imported may name any place: only the session's own is read.
+    // An imported log may name any path: only files of the session itself are read.
     if (!file || !kept || !file.storage_path.split(/[\\/]/).includes(id))
       throw new KnownError("not_found", `Session ${id} has no file ${params.file_id}.`);
     const payload = await kept.get(file.storage_path);
     return {
       raw: {
-        // Never shown as a page of this server, whatever it says it is.
+        // Browsers save the file and never render it as a page of this server, whatever its type.
         type: "application/octet-stream",
         payload: Buffer.from(payload),
         headers: {

@@ -9,7 +9,7 @@ import { folderFor } from "../claude/adopt.ts";
 import { storeClaudeAgent } from "../claude/built-in-agent.ts";
 import { sessionText } from "./sessions.ts";
 
-/** The tenant of whoever started the server. */
+/** The operator's tenant. */
 const OPERATOR = "default";
 
 /** Why this key may not read Claude Code's sessions; null if it may. */
@@ -21,7 +21,7 @@ export function historyRefusal(history: HistoryPort | undefined, principal: Prin
   return "Claude Code's sessions are open to admin keys of the operator, and to the keys that SKEIN_HISTORY_KEYS names.";
 }
 
-/** Claude Code's own sessions, where they are. */
+/** Claude Code's own sessions, read from its files. */
 export const historyHandlers = {
   listHistorySessions: async ({ query }, call) => ({ checked: await historyOf(call).list(query, goneOf(call)) }),
   async getHistorySession({ params: { session_id } }, call) {
@@ -30,7 +30,7 @@ export const historyHandlers = {
       () => true,
       () => false,
     );
-    // What the reader made is the beginning of the answer; only the store knows the rest.
+    // The reader returns the answer as JSON text; whether the session was adopted is added from the store.
     return { checked: `${text.slice(0, -1)},"is_adopted":${isAdopted}}` };
   },
   listHistoryMessages: async ({ params, query }, call) => ({
@@ -103,7 +103,7 @@ function historyOf({ shared, principal }: RequestContext): HistoryPort {
   return history;
 }
 
-/** The same for one session: to those who may not read it, it is not there. */
+/** The history port for one session. For a caller who may not read it, the session does not exist. */
 function historyWith(call: RequestContext): HistoryPort {
   const { history } = call.shared.deps;
   if (!history || historyRefusal(history, call.principal) !== null)
@@ -111,14 +111,14 @@ function historyWith(call: RequestContext): HistoryPort {
   return history;
 }
 
-/** Aborts when nobody waits for the answer any more. */
+/** Aborts when the client disconnects. */
 function goneOf({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort(new KnownError("closed", "The caller is gone.")));
   return gone.signal;
 }
 
-/** Never shown as a page of this server: whatever the file says, the browser saves it. */
+/** An answer that browsers save and never render as a page of this server, whatever its content. */
 function saved(payload: Uint8Array, name: string): RawAnswer {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]/g, "_").replace(/^\.*/, "") || "file";
   return {

@@ -8,6 +8,7 @@ import { changeHandlers } from "./changes.ts";
 import { eventHandlers } from "./events.ts";
 import { fileHandlers } from "./files.ts";
 import { historyHandlers } from "./history.ts";
+import { keyHandlers } from "./keys.ts";
 import { loginHandlers } from "./logins.ts";
 import { messageHandlers } from "./messages.ts";
 import { runTextHandlers } from "./run-text.ts";
@@ -19,10 +20,11 @@ import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
 import { workerHandlers } from "./workers.ts";
 
-/** Who answers each route. A route without a handler does not compile. */
+/** The handler of each route. A route without a handler does not compile. */
 export const handlers: Handlers = {
   ...systemHandlers,
   ...loginHandlers,
+  ...keyHandlers,
   ...agentHandlers,
   ...sessionHandlers,
   ...messageHandlers,

@@ -9,8 +9,8 @@ export const loginHandlers = {
     const { keys, logins, meter } = shared;
     const principal = await keys.recognise(body.key);
     if (!principal) {
-      meter.refusedKey(request.ip);
-      throw new ApiError("unauthorized", "This API key is not known here, or it was revoked.");
+      meter.wrongKey(request.ip);
+      throw new ApiError("unauthorized", keys.problemWith(body.key));
     }
     reply.header("set-cookie", loginCookie(request.headers, await logins.begin(principal)));
     return undefined;
@@ -27,7 +27,13 @@ export const loginHandlers = {
     const { version, store, model, simulated = false } = description;
     const reason = sql ? ((await sql.problem?.()) ?? null) : "This server was started without SQL.";
     return {
-      key: { id: principal.keyId.slice(0, 12), name: principal.name, scopes: [...principal.scopes] },
+      key: {
+        id: principal.keyId.slice(0, 12),
+        name: principal.name,
+        owner: principal.owner ?? null,
+        expires_at: principal.expiresAt ?? null,
+        scopes: [...principal.scopes],
+      },
       tenant: principal.tenant,
       expires_at: principal.login?.expiresAt ?? null,
       server: {

@@ -6,7 +6,7 @@ import { type Caller, type Handlers, sessionIn } from "../../request-context.ts"
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { defaultModel, modelOfMessage } from "./model-of-message.ts";
 
-/** What is said in a session. */
+/** The messages of a session. */
 export const messageHandlers = {
   async postMessage({ params, body }, call) {
     const accepted = await acceptMessage(call, params, body);
@@ -24,13 +24,13 @@ export const messageHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Keeps what a user says, and with it that a run is due. */
+/** Writes a user's message into the log, which makes a run due. */
 export async function acceptMessage(
   call: Caller,
   params: { session_id: string; agent_id?: string | undefined },
   body: Omit<z.output<typeof MessageInput>, "role">,
 ): Promise<AcceptedMessage> {
-  // Both at once: on a database that is elsewhere each is a round trip.
+  // In parallel: each is a round trip to the database.
   const [session, fallback] = await Promise.all([sessionIn(call, params), defaultModel(call)]);
   const content = Array.isArray(body.content) ? body.content : body.content.text;
   checkUploads(content);

@@ -6,8 +6,8 @@ export type Extras = Agent["config"]["extras"];
 export const USES_DEFAULT_MODEL = "uses_default_model";
 
 /**
- * Which model answers: the message's own, else the session's, else the agent's, else the default. All but the agent's are
- * looked up when the message comes.
+ * Which model answers a message: the message's own, else the session's, else the agent's, else the default. All but the
+ * agent's are looked up when the message arrives.
  */
 export async function modelOfMessage(
   call: Caller,
@@ -19,7 +19,7 @@ export async function modelOfMessage(
   return (await followsDefault(call, session)) ? fallback : null;
 }
 
-/** A model that a body names: one that is not there is a mistake in the body, and not a missing page. */
+/** The model that a body names. An unknown one is an error in the body (422), not a missing resource (404). */
 export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
   try {
     return await models.get(id);
@@ -29,7 +29,7 @@ export async function modelNamed({ models }: Pick<Caller, "models">, id: string)
   }
 }
 
-/** The model of an agent. It always has one, and one that chose none is marked in its extras. */
+/** The model of an agent. An agent that names none gets the default, and a mark in its extras. */
 export async function modelOfAgent(
   call: Caller,
   { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },
@@ -45,7 +45,7 @@ export async function defaultModel({ models, shared }: Caller): Promise<string> 
   return (await models.default())?.name ?? shared.deps.defaultModel;
 }
 
-/** Versions of agents that were looked at. They never change. */
+/** Whether a version of an agent uses the default model. Versions never change, so the answer is kept. */
 const seen = new Map<string, boolean>();
 const SEEN = 10_000;
 
@@ -53,7 +53,7 @@ async function followsDefault({ agents }: Caller, { agent_id, agent_version }: S
   const key = `${agent_id}/${agent_version}`;
   const known = seen.get(key);
   if (known !== undefined) return known;
-  // Agents of code are not stored under every version that had sessions: they have a model of their own.
+  // Not every version of an agent from code is stored. Such agents always name a model.
   const agent = await agents.version(agent_id, agent_version).catch((error: unknown) => {
     if (isKnownError(error, "not_found")) return undefined;
     throw error;

@@ -4,7 +4,7 @@ import { type RequestContext, type Handlers, sessionIn } from "../../request-con
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import { runIn } from "./runs.ts";
 
-/** A run in one of the text forms of the agent tables, live. */
+/** A run as a stream, in one of the text formats of the agent tables. */
 export const runTextHandlers = {
   async streamRunText({ params, query }, call) {
     const run = await awaitedRun(call, params);
@@ -24,15 +24,15 @@ export const runTextHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Text of several lines is several `data:` lines of one frame. */
+/** One SSE frame. Each line of the text is a `data:` line. */
 function frameOf(text: string): string {
   return `data: ${text.replaceAll(/\r\n|\r|\n/g, "\ndata: ")}\n\n`;
 }
 
-/** A run that is to be read. */
+/** A run to read, which may not have begun. */
 type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after">;
 
-/** The run of a path. One whose prompt was accepted has its turn still to come: it is waited for. */
+/** The run of a path. If its prompt is still in the queue, the run is waited for. */
 async function awaitedRun(
   call: RequestContext,
   params: { session_id: string; agent_id?: string | undefined; run_id: string },
@@ -46,8 +46,8 @@ async function awaitedRun(
 }
 
 /**
- * The facts of a run, and what its steps say while they are made, until it is over or waits for somebody. Before the first
- * item is handed on, `history` has what was said before the run.
+ * The facts of a run and the drafts of its steps, until the run is over or waits for an answer. `history` has the messages
+ * before the run by the time the first item is returned.
  */
 async function* runItems(
   { sessions, shared: { deps } }: RequestContext,

@@ -1,9 +1,18 @@
-import { emptyState, fold, newRun, project, requestOf, runStarted } from "@skein/core";
-import { type Event, KnownError, type Run, runLogs } from "@skein/protocol";
+import {
+  type ModelCatalog,
+  callOf,
+  createRequestParts,
+  emptyState,
+  fold,
+  newRun,
+  project,
+  runStarted,
+} from "@skein/core";
+import { type Event, KnownError, type Run, type SentRequest, runLogs } from "@skein/protocol";
 import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
-/** From a prompt to the end of its answer: what happened, what it cost, what the model saw. */
+/** Runs: their events, cost, and the requests that the model was sent. */
 export const runHandlers = {
   async listRuns({ params, query: { limit, cursor } }, call) {
     const { id } = await sessionIn(call, params);
@@ -36,16 +45,17 @@ export const runHandlers = {
   },
   async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
-    const sent = sentRequests(await call.sessions.events(run.session_id), run).filter(
-      (one) => one.step === step && (attempt === undefined || one.attempt === attempt),
-    );
+    const { models } = call.shared.deps;
+    if (!models) throw new KnownError("not_found", "This server does not know what models are sent.");
+    await models.refresh(call.principal.tenant);
+    const sent = sentRequests(await call.sessions.events(run.session_id), { run, step, attempt }, models);
     const named = attempt === undefined ? `step ${step}` : `attempt ${attempt} of step ${step}`;
     if (sent.length === 0) throw new KnownError("not_found", `Run ${run.id} has no ${named}.`);
     return { data: sent };
   },
 } satisfies Partial<Handlers>;
 
-/** A run, also under the names that conversation_history has for it. */
+/** A run as the API shows it: also under the names of its columns in conversation_history. */
 function wire(run: Run) {
   return {
     ...run,
@@ -75,7 +85,7 @@ function noRun({ session_id, run_id }: RunParams): never {
   throw new KnownError("not_found", `Session ${session_id} has no run ${run_id}.`);
 }
 
-/** A prompt that waits for its turn, or was cancelled before it had one, as the run that it would be. */
+/** The run of a prompt that is queued, or was cancelled in the queue. */
 async function waitingRun(call: RequestContext, params: RunParams) {
   const { queue, runs } = await call.sessions.state(params.session_id);
   const events = await call.sessions.events(params.session_id);
@@ -103,7 +113,7 @@ async function waitingRun(call: RequestContext, params: RunParams) {
   };
 }
 
-/** A prompt that steered has no run of its own. */
+/** Rejects a prompt that another run read as steering: it has no run of its own. */
 function readByAnother(events: readonly Event[], params: RunParams, messageId: string): never {
   const entered = events.find((event) => event.event_type === "message.created" && event.data.message_id === messageId);
   if (entered?.event_type !== "message.created") return noRun(params);
@@ -132,24 +142,35 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
   });
 }
 
-/** What the model was sent is not stored: it follows from the log before each call, today as it did then. */
-function sentRequests(events: readonly Event[], run: Run) {
+/** The requests that the model was sent. They are not stored: each follows from the log before the call. */
+function sentRequests(
+  events: readonly Event[],
+  wanted: { run: Run; step: number; attempt: number | undefined },
+  models: ModelCatalog,
+): SentRequest[] {
+  const { run } = wanted;
   const state = emptyState(run.session_id);
-  const sent = [];
+  const sent: SentRequest[] = [];
+  const parts = createRequestParts();
   for (const event of events) {
     fold(state, [event]);
+    parts.note(event);
     if (event.event_type !== "step.started" || event.data.run_id !== run.id) continue;
     const { step, attempt, purpose, max_tokens } = event.data;
-    const { body, betas } = requestOf(state, purpose, max_tokens);
+    if (step !== wanted.step || (wanted.attempt !== undefined && attempt !== wanted.attempt)) continue;
+    const asked = callOf(state, purpose, max_tokens);
+    const { body, leftOut } = models.named(state.tenant, asked.model).prepare(asked);
     sent.push({
       run_id: run.id,
       step,
       attempt,
       purpose,
       sequence: event.sequence,
-      betas: [...betas],
-      // The state goes on changing: what is answered must not.
+      betas: [...asked.betas],
+      left_out: leftOut.map((left) => ({ ...left })),
+      // The fold changes its state in place, so the answer needs a copy.
       body: structuredClone(body),
+      parts: [...parts.parts(state, body)],
     });
   }
   return sent;

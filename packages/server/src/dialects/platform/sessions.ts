@@ -12,10 +12,10 @@ import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkAgent, checkOpen } from "../claude/rights.ts";
 import { modelNamed } from "./model-of-message.ts";
 
-/** Sessions: open, list, change, fork, cancel, remove, take along. */
+/** Sessions: create, list, change, fork, cancel, delete, export. */
 export const sessionHandlers = {
   async createSession({ body: { agent_id, ...body } }, call) {
-    // A body that names an agent which is not there is a mistake in the body.
+    // An unknown agent in the body is an error in the body (422), not a missing resource (404).
     const agent = await call.agents.get(agent_id).catch((error: unknown) => {
       throw isKnownError(error, "not_found") ? new KnownError("invalid", `There is no agent ${agent_id}.`) : error;
     });
@@ -88,14 +88,14 @@ export const sessionHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** What no server has that could drive this session. */
+/** What this session needs and no running worker has; undefined if a worker can drive it. */
 async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
   return status === "awaiting"
     ? undefined
     : (await shared.unserved()).find(({ sessionId }) => sessionId === id)?.missing;
 }
 
-/** Asks for the end of a run. */
+/** Requests the cancellation of a run. */
 export async function requestCancel(
   call: Caller,
   params: { session_id: string; agent_id?: string | undefined },
@@ -110,7 +110,7 @@ export async function requestCancel(
   return { run_id: run.id, event_sequence: run.sequence };
 }
 
-/** Sessions as text. A store answers with the same object while nothing changed, and it is checked and written once. */
+/** The JSON of each session. A store returns the same object while nothing changed, so it is checked and serialised once. */
 const texts = new WeakMap<Session, string>();
 
 export function sessionText(session: Session): string {
@@ -121,7 +121,7 @@ export function sessionText(session: Session): string {
   return text;
 }
 
-/** The same for pages. */
+/** The JSON of each page of sessions. */
 const pageTexts = new WeakMap<Page<Session>, string>();
 
 function pageText(page: Page<Session>): string {
@@ -133,7 +133,7 @@ function pageText(page: Page<Session>): string {
   return text;
 }
 
-/** A session as the API shows it: the platform API's status, and nothing of how it is stored. */
+/** A session as the API shows it: with the platform API's status, without internal fields. */
 function wire(session: Session): ApiSession {
   return {
     ...session,
@@ -157,12 +157,12 @@ async function createFor(
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
   const session = await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency);
-  // From here on it has the rules of this key.
+  // From now on the session has the rules of this key.
   await gate?.admit({}, { principal: call.principal, sessionId: session.id });
   return wire(session);
 }
 
-/** The orders of lists in the words of a store. */
+/** The names that the store has for the orders of lists. */
 const ORDERS = { created: "begun", last_run: "used", cost: "cost", title: "title" } as const;
 
 interface ListQuery {
@@ -210,7 +210,7 @@ async function listed(
   };
 }
 
-/** Sessions by their ids, in the order of their changes. Those that are not there are left out. */
+/** The sessions with these ids, in the order of their last change. Unknown ids are left out. */
 async function named(call: RequestContext, ids: readonly string[], include: string | undefined): Promise<SessionPage> {
   const { items } = await call.shared.deps.store.changed({
     tenant: call.principal.tenant,
@@ -232,7 +232,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
     ...(title !== undefined && { title }),
     ...(top_level === "true" && { topLevel: true }),
     ...(tag !== undefined && { tags: [tag].flat() }),
-    // Times have milliseconds: after the one before is from this one on.
+    // The store's bound is exclusive, and times are in whole milliseconds: subtracting 1 ms includes `from` itself.
     ...(from !== undefined && { createdAfter: new Date(Date.parse(from) - 1).toISOString() }),
     ...(to !== undefined && { createdBefore: new Date(to).toISOString() }),
     ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),
@@ -241,7 +241,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
   };
 }
 
-/** Sessions with what a list shows beside their rows, where that was asked for. */
+/** Adds the summary of each session to a page, if `include` asks for it. */
 async function withSummaries(
   { shared, principal }: RequestContext,
   sessions: readonly Session[],

@@ -4,10 +4,10 @@ import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-co
 import type { SqlPart } from "../../deps.ts";
 import { allows } from "../../keys.ts";
 
-/** The tenant of whoever started the server. */
+/** The operator's tenant. */
 const OPERATOR = "default";
 
-/** Questions in SQL. Who answers them, and behind which walls, is the port's matter. */
+/** SQL statements. The SQL port answers them, in its own sandbox. */
 export const sqlHandlers = {
   async askSql({ body }, call) {
     const { shared, principal, request, reply } = call;
@@ -21,7 +21,7 @@ export const sqlHandlers = {
       const { statementMs: timeMs, statementRows: rows, statementBytes: bytes } = limits;
       const format = isArrow ? "arrow" : "jsonl";
       const { tenant } = principal;
-      // Claude Code's files are the operator's own: no tenant but the operator's, and no key but an admin's.
+      // Claude Code's files belong to the operator: only admin keys of the operator's tenant may read them.
       const history = tenant === OPERATOR && allows(principal, "admin");
       const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history } as const;
       const parts = deps.sql.ask(question, gone.signal);
@@ -49,8 +49,9 @@ export const sqlHandlers = {
 } satisfies Partial<Handlers>;
 
 /**
- * Sends lines as they come. The first one has the columns and the last one says how it ended: an answer without one was
- * cut. The reader is not waited for, because a process waits behind it; what it may leave unread is limited.
+ * Sends lines as they arrive. The first line has the columns, and the last line says how the statement ended: an answer
+ * without it is incomplete. A slow reader does not slow the statement down, because a process waits behind it; the number
+ * of unread bytes is limited.
  */
 async function sendLines(
   parts: AsyncGenerator<SqlPart>,
@@ -76,7 +77,7 @@ function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
   return { end: { rows, truncated } };
 }
 
-/** Sends batches as they come. The last one says how it ended; what fails on its way is cut, so that no reader takes it for whole. */
+/** Sends Arrow batches as they arrive. The last one says how the statement ended; after an error the connection is cut. */
 async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestContext): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
   const raw = begin(reply, ARROW_STREAM);

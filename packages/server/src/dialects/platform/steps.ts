@@ -4,7 +4,7 @@ import { type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
 const DEFAULT_LIMIT = 50;
-/** Events that are read at once: a log is never in memory as a whole. */
+/** How many events are read at once, so that a log is never in memory as a whole. */
 const STRETCH = 100;
 
 /** The model calls of a session. */
@@ -19,7 +19,7 @@ export const stepHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Model calls that began after an event, oldest first: reads on until there are so many, and the last but one has ended. */
+/** Model calls that began after an event, oldest first. Reads until `most` calls are found and all but the last have ended. */
 async function stepsAfter(
   sessions: Sessions,
   sessionId: string,
@@ -63,7 +63,7 @@ function begun({ data, sequence, created_at }: Of<"step.started">): ApiStep {
   };
 }
 
-/** What an event says about how a call that is under way ended. A title may be made while a step runs. */
+/** Ends the open call that an event is about. Two calls may be open: a title may be generated while a step runs. */
 function end(steps: readonly ApiStep[], event: Event): void {
   const running = steps.filter(({ state }) => state === "running");
   switch (event.event_type) {
@@ -110,7 +110,7 @@ function end(steps: readonly ApiStep[], event: Event): void {
   }
 }
 
-/** What is known of a call without a whole answer. */
+/** The usage of a call that broke off. */
 function broken({ usage, cost, estimated, reserved_micros, simulated }: NonNullable<Of<"step.error">["data"]["lost"]>) {
   return {
     usage,

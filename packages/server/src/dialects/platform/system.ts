@@ -3,16 +3,16 @@ import type { ParsedRequest, UsageRow } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
 import { sendFile } from "../../http/console.ts";
-import { busHealth, engineHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
+import { busHealth, engineHealth, filesHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
 import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
-/** Whose keys are the operator's own. */
+/** The operator's tenant. */
 const OPERATORS_TENANT = "default";
 const RETRY_SOON = { headers: { "retry-after": "1" } };
 
-/** What the server says about itself. */
+/** Health, metrics, usage and other information about the server. */
 export const systemHandlers = {
   async health(_, call) {
     const { version } = call.shared.deps.description;
@@ -20,6 +20,7 @@ export const systemHandlers = {
       storeHealth(call),
       busHealth(call),
       engineHealth(call),
+      filesHealth(call),
       queueHealth(call),
       wallsHealth(call),
     ]);
@@ -68,7 +69,7 @@ export const systemHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Whose usage is asked for, and of which time. */
+/** The agent, session and period of a usage report. */
 function boundsOf({ from, to, agent_id, session_id }: ParsedRequest<"toolUsage">["query"]) {
   return {
     ...(session_id !== undefined && { sessionId: session_id }),

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Handlers, ServerContext } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
-/** Who is told about sessions and runs. */
+/** Webhooks and their deliveries. */
 export const webhookHandlers = {
   async createWebhook({ body }, { shared, principal, idempotency }) {
     checkUrl(shared, body.url);

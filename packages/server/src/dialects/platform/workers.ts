@@ -2,7 +2,7 @@ import { createParking, createWorkers, lacking } from "@skein/core";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import type { Handlers, ServerContext } from "../../request-context.ts";
 
-/** Who drives sessions, and the sessions that nobody can drive. */
+/** The workers, and the sessions that no worker can drive. */
 export const workerHandlers = {
   async listWorkers(_, { shared }) {
     const workers = await createWorkers(shared.deps.store.records).list();

@@ -11,7 +11,7 @@ let server: ClaudeServer;
 let folder: string;
 beforeAll(async () => {
   server = await claudeServer();
-  folder = join(server.data, "claude/default/work");
+  folder = server.work;
 });
 afterAll(() => server.close());
 
@@ -32,7 +32,7 @@ async function checkpointsOf(path: string): Promise<readonly Checkpoint[]> {
 /** A session that wrote a file in each of two runs. */
 async function written(name: string) {
   const file = join(folder, `${name}.txt`);
-  const body = { enable_file_checkpointing: true, permission_mode: "acceptEdits" };
+  const body = { enable_file_checkpointing: true, permission_mode: "acceptEdits", cwd: folder };
   const run = (label: string, content: string) =>
     scripted(`${name}-${label}`, [write(file, content), { text: "Written." }]);
   const first = await all(server, "/api/v1/query", { ...body, prompt: run("one", "first\n") });

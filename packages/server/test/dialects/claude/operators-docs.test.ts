@@ -30,7 +30,7 @@ test("the example of the policy is one that a server starts with", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, example);
-  const { rules } = openPolicy({ host: "127.0.0.1" }, await loadCode(file), { list: async () => [] });
+  const { rules } = openPolicy({ host: "127.0.0.1" }, await loadCode(file), { valid: async () => [] });
   expect(rules.of({ name: "reader", tenant: "acme" })).toMatchObject({ sandbox: "required", tools: [], hosts: [] });
   expect(rules.of({ name: "ci", tenant: "acme" })).toMatchObject({
     hosts: ["packages.example.org"],

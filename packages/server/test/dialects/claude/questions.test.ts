@@ -136,11 +136,15 @@ test("in the default mode a tool waits for permission: allowed it runs, denied i
 
 test("control changes the mode of a run that is under way, and holds from then on", async () => {
   const write = (file: string) => ({ tools: [{ name: "Write", input: { file_path: file, content: "x" } }] });
-  const [one, two, three] = ["one", "two", "three"].map((name) =>
-    join(server.data, `claude/default/work/control-${name}`),
-  ) as [string, string, string];
+  const [one, two, three] = ["one", "two", "three"].map((name) => join(server.work, `control-${name}`)) as [
+    string,
+    string,
+    string,
+  ];
   const stream = await open(server, "/api/v1/query", {
     prompt: scripted("control", [write(one), write(two), { text: "End." }]),
+    // The mode "acceptEdits" is about files in the working folder.
+    cwd: server.work,
   });
   const { data } = await stream.until(({ event }) => event === "question");
   const id = data.session_id;

@@ -25,7 +25,13 @@ test("a login answers with a cookie that scripts cannot read, and the cookie sta
   expect([status, body]).toEqual([
     200,
     {
-      key: { id: expect.stringMatching(/^[0-9a-f]{12}$/), name: "first start", scopes: ["admin"] },
+      key: {
+        id: expect.stringMatching(/^[0-9a-f]{12}$/),
+        name: "first start",
+        owner: null,
+        expires_at: null,
+        scopes: ["admin"],
+      },
       tenant: "default",
       expires_at: expect.any(String),
       server: {
@@ -129,7 +135,7 @@ test("a WebSocket is opened with the cookie by pages of this server alone", asyn
 });
 
 test("wrong keys are 401 and then 429, and a right key still logs in", async () => {
-  const { url, key } = await testServer({ limits: { refusedLoginsPerMinute: 3 } });
+  const { url, key } = await testServer({ limits: { wrongKeysPerMinute: 3 } });
   const login = (given: string) => caller(url, undefined)("POST", "/v1/login", { key: given });
   const statuses = [];
   for (let at = 0; at < 5; at += 1) statuses.push((await login(`skein_wrong${at}`)).status);

@@ -12,7 +12,7 @@ interface Said {
   readonly result?: Record<string, unknown>;
   readonly error?: { readonly code: string };
   readonly event?: { readonly event_type: string; readonly sequence: number };
-  readonly draft?: { readonly data: { readonly delta: string } };
+  readonly draft?: { readonly event_type: string; readonly data: { readonly delta: string } };
 }
 
 async function socket({ url, key }: Pick<TestServer, "url" | "key">, protocols: string[] = []) {
@@ -62,8 +62,10 @@ test("one socket carries frames, prompts, answers and cancels of several session
   send({ type: "answer", id: "a1", session_id: one.id, tool_use_id: "call_1", content: "blue" });
   expect(await until(({ id }) => id === "a1")).toMatchObject({ result: { disposition: "accepted" } });
   await until(({ event }) => event?.event_type === "session.completed");
-  const drafts = said.flatMap(({ draft }) => (draft ? [draft.data.delta] : []));
-  expect(drafts.join("")).toBe("Blue, then.");
+  for (const type of ["step.generating", "message.delta"]) {
+    const drafts = said.flatMap(({ draft }) => (draft?.event_type === type ? [draft.data.delta] : []));
+    expect(drafts.join("")).toBe("Blue, then.");
+  }
   const mine = said.flatMap(({ event }) =>
     event && (event as { session_id?: string }).session_id === one.id ? [event.sequence] : [],
   );

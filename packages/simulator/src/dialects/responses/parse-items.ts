@@ -128,8 +128,9 @@ function isMessage({ type }: JsonObject): boolean {
 function callBlock(item: JsonObject, where: string): Block {
   const id = callId(item, where);
   const name = stringAt(item.name, `${where}.name`);
-  if (item.id !== undefined && !String(item.id).startsWith("fc_"))
-    throw refused(`Invalid '${where}.id': '${String(item.id)}'. Expected an ID that begins with 'fc'.`, `${where}.id`);
+  const itemId = item.id === undefined ? undefined : stringAt(item.id, `${where}.id`);
+  if (itemId !== undefined && !itemId.startsWith("fc_"))
+    throw refused(`Invalid '${where}.id': '${itemId}'. Expected an ID that begins with 'fc'.`, `${where}.id`);
   return { type: "tool_use", id, name, input: inputOf(stringAt(item.arguments, `${where}.arguments`)) };
 }
 

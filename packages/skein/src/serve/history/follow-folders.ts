@@ -3,10 +3,10 @@ import { type LibraryConfig, isDataNotFoundError, watch } from "@skein/history";
 type Change = "created" | "appended" | "rewritten" | "removed";
 
 const CHANGES = { session: "created", lines: "appended", rewritten: "rewritten", removed: "removed" } as const;
-/** A folder that is not there yet is looked for again after this long. */
+/** How often a missing folder is looked for again. */
 const AGAIN_MS = 10_000;
 
-/** Tells which sessions change, until the signal aborts. A subagent's lines are a change of its session. */
+/** Reports the sessions that change, until the signal aborts. New lines of a subagent count as a change of its session. */
 export async function followFolders(
   config: LibraryConfig,
   signal: AbortSignal,

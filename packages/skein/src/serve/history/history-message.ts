@@ -1,12 +1,12 @@
 import type { PlacedMessage, ThreadMarks } from "@skein/history";
 import type { HistoryMessage } from "@skein/protocol";
 
-/** Longer texts are cut in pages; the line itself has them. */
+/** Longer texts are shortened in pages. The request for a single line returns them in full. */
 const LONGEST_TEXT = 100_000;
 /** Pictures larger than this are left out of pages. */
 const LONGEST_PICTURE = 3_000_000;
 
-/** A message as the route answers it. */
+/** A message in the shape of the route's response. */
 export function historyMessage(message: PlacedMessage, marks: ThreadMarks | undefined): HistoryMessage {
   const cut = { is: false };
   const { raw } = message;
@@ -47,7 +47,7 @@ function blocksOf(message: PlacedMessage): readonly unknown[] {
     const { content } = message;
     return typeof content === "string" ? [{ type: "text", text: content }] : [];
   }
-  // An answer over several lines has its blocks together, and the line only its own.
+  // An answer may span several lines: the message has the blocks of all of them.
   if (message.role === "assistant") return message.content;
   const { content } = (message.raw["message"] ?? {}) as { content?: unknown };
   if (typeof content === "string") return [{ type: "text", text: content }];
@@ -59,7 +59,7 @@ function agentOf({ toolUseResult }: Readonly<Record<string, unknown>>): string |
   return typeof agentId === "string" && /^[A-Za-z0-9_-]{1,100}$/.test(agentId) ? agentId : null;
 }
 
-/** A value whose long texts are cut. Says so in `cut`. */
+/** A copy with long texts shortened. Sets `cut.is` if any was. */
 function shortened(value: unknown, cut: { is: boolean }): unknown {
   if (typeof value === "string") {
     if (value.length <= LONGEST_TEXT) return value;

@@ -16,7 +16,7 @@ export type FromReader =
       readonly change: "created" | "appended" | "rewritten" | "removed";
     };
 
-/** What a caller did wrong, or a bug of ours. */
+/** The caller's mistake, or `bug` for an unexpected error. */
 export type RefusalCode = "not_found" | "invalid" | "too_large" | "bug";
 
 /** What the thread is started with. */

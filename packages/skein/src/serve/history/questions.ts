@@ -25,19 +25,19 @@ import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
 import { createUsage } from "./usage.ts";
 
-/** Transcripts up to this size are read as a whole for their branches. */
+/** The branches of larger transcripts are not determined, because that needs the whole transcript. */
 const WHOLE_BYTES = 64 * 1024 * 1024;
 /** The largest line, copy of a file or export that is answered. */
 const LARGEST_ANSWER = 100 * 1024 * 1024;
 const LARGEST_EXPORT = 64 * 1024 * 1024;
-/** Transcripts whose branches are remembered. */
+/** For how many transcripts the branches are cached. */
 const REMEMBERED = 16;
 
 type Questions = {
   readonly [Name in Method]: (input: readonly unknown[], signal: AbortSignal) => Promise<string | Uint8Array>;
 };
 
-/** Answers each question of the server, as text of the route's answer. */
+/** Answers each question of the server with the JSON of the route's response. */
 export function createQuestions(config: LibraryConfig): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
@@ -233,7 +233,7 @@ function sessionOf(summary: SessionSummary, costMicros: number | null): HistoryS
   };
 }
 
-/** What only whole transcripts show, remembered until they change. */
+/** The branches of transcripts, cached until the files change. */
 function createMarks(config: LibraryConfig): (summary: SessionSummary) => Promise<ThreadMarks | undefined> {
   const known = new Map<string, { readonly size: number; readonly marks: ThreadMarks | undefined }>();
   return async ({ id, path, sizeBytes }) => {

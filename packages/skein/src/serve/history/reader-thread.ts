@@ -4,7 +4,7 @@ import type { FromReader, Method, ReaderOptions, ToReader } from "./messages.ts"
 
 type Changed = Extract<FromReader, { kind: "changed" }>;
 
-/** The thread that reads Claude Code's files: large ones must not hold up the server. */
+/** The thread that reads Claude Code's files, so that large ones do not block the server. */
 export interface ReaderThread {
   ask(method: Method, input: readonly unknown[], signal: AbortSignal): Promise<string | Uint8Array>;
   watch(listener: (change: Changed) => void): () => void;
@@ -16,7 +16,7 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Started when it is first asked, and started again after a crash. */
+/** The thread is started with the first question, and again after a crash. */
 export function createReaderThread(options: ReaderOptions): ReaderThread {
   const asked = new Map<number, Asked>();
   const listeners = new Set<(change: Changed) => void>();
@@ -31,7 +31,7 @@ export function createReaderThread(options: ReaderOptions): ReaderThread {
     const isSource = import.meta.url.endsWith(".ts");
     const made = new Worker(new URL(isSource ? "./reader.ts" : "./reader.js", import.meta.url), {
       workerData: options,
-      // A file that needs more is refused, and the server goes on.
+      // A file that needs more memory crashes only this thread.
       resourceLimits: { maxOldGenerationSizeMb: 2048 },
     });
     made.unref();

@@ -6,14 +6,14 @@ type Query = z.output<typeof HistoryUsageQuery>;
 
 export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
-  /** What a session cost, as it was last counted; null before. Counting begins when it is first asked for. */
+  /** The last known cost of a session; null before the first count, which this call starts. */
   costOf(sessionId: string): number | null;
 }
 
-/** Costs of sessions are counted again at most this often, and only while somebody looks at a list. */
+/** How often costs are counted again at most, and only while lists are requested. */
 const COUNT_AGAIN_MS = 60_000;
 
-/** What Claude Code's sessions used. */
+/** The usage of Claude Code's sessions. */
 export function createUsage(config: LibraryConfig): Usage {
   let costs: ReadonlyMap<string, number> | undefined;
   let countedAt = -Infinity;

@@ -1,6 +1,5 @@
-import type { JsonObject, Message } from "@skein/protocol";
-
-type Turn = Omit<Message, "id">;
+import type { Turn } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
 
 /** The JSON of the first turns of a conversation, without its brackets. */
 interface Written {
@@ -9,23 +8,23 @@ interface Written {
   turns: number;
 }
 
-/** Shorter conversations are written out each time: that costs less than keeping them. */
+/** Shorter conversations are encoded each time, which costs less than keeping their JSON. */
 const LEAST_TURNS = 40;
-/** What is kept of all conversations together. */
+/** The most bytes that are kept for all conversations together. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 const encoder = new TextEncoder();
-/** In the order of their last use. */
+/** The kept JSON, in the order of its last use. */
 const kept = new Map<readonly Turn[], Written>();
 let keptBytes = 0;
 
 /**
  * The body of a request that streams, as the bytes of its JSON.
  *
- * A long conversation goes out again with every step, and most of it as it was: `conversation` only grows, and its first
- * `settled` turns stand in `body.messages` unchanged. Their JSON is made once and kept for the next step.
+ * A long conversation is sent with every step, and most of it is unchanged: `conversation` only grows, and its first
+ * `settled` turns are in `body.messages` as they are. Their JSON is made once and kept for the next step.
  */
-export function encodedRequest(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
+export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
   const { messages, ...others } = body;
   const written = settled < LEAST_TURNS ? undefined : writtenUntil(conversation, settled);
   const rest = (messages as readonly Turn[]).slice(written?.turns ?? 0);
@@ -38,7 +37,7 @@ export function encodedRequest(body: JsonObject, conversation: readonly Turn[], 
   ]);
 }
 
-/** Writes what is missing up to this turn. Undefined where more is written already: then nothing fits together. */
+/** Extends the kept JSON up to this turn. Undefined if it already has more turns than that. */
 function writtenUntil(conversation: readonly Turn[], settled: number): Written | undefined {
   const written = kept.get(conversation) ?? { bytes: new Uint8Array(), length: 0, turns: 0 };
   if (written.turns > settled) return undefined;

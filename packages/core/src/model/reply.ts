@@ -1,15 +1,19 @@
-import { ModelFailure, type ModelReply } from "@skein/core";
 import { ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol";
 import { z } from "zod";
-import { parsedOrUndefined } from "./parsed-or-undefined.ts";
+import { ModelFailure, type ModelReply } from "../ports/model.ts";
+import { parsedOrUndefined } from "./parsed-json.ts";
 
 interface Block {
   block: ContentBlock;
   json: string;
 }
 
-/** Puts a message together from its stream. */
-export function createReply() {
+/**
+ * Puts an answer together from its stream, which is in the words of the Messages API.
+ *
+ * `by` is the name of a model that is not Claude: its thinking is marked, because no other model reads it.
+ */
+export function createReply(by?: string) {
   const blocks = new Map<number, Block>();
   let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
   let stopReason: string | null = null;
@@ -46,10 +50,9 @@ export function createReply() {
           ended = true;
       }
     },
-    /** The API itself says that it failed: then nothing of it is counted. */
-    refused(failure: ModelFailure): ModelFailure {
+    /** The provider itself says that the answer failed: then nothing of it is counted. */
+    forget(): void {
       message = undefined;
-      return failure;
     },
     /** What the API has counted so far, once it has begun to answer. */
     begun(): ModelFailure["begun"] {
@@ -63,11 +66,16 @@ export function createReply() {
           { code: "stream_cut", message: "The model's answer broke off before its end." },
           { retryable: true },
         );
-      const content = [...blocks.values()].map(({ block }) => block);
+      const content = [...blocks.values()].map(({ block }) => markedBy(block, by));
       checkReply(content, usage);
-      return { content, stopReason, usage, model: message.model ?? "", containerId };
+      return { content, stopReason, usage, model: by ?? message.model ?? "", containerId };
     },
   };
+}
+
+function markedBy(block: ContentBlock, by: string | undefined): ContentBlock {
+  const isOwn = block.type === "thinking" || block.type === "redacted_thinking" || block.type === "tool_use";
+  return by !== undefined && isOwn ? { ...block, carry: { by, data: null } } : block;
 }
 
 /** A call as the API takes it back. */

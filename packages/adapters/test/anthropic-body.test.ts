@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { emptyState } from "../../src/log/state.ts";
-import { requestOf } from "../../src/loop/request.ts";
-import { scriptedAgent } from "../../src/testing/script.ts";
+import { callOf, emptyState } from "@skein/core";
+import { scriptedAgent } from "@skein/core/testing";
+import { messagesBody } from "../src/models/anthropic/body.ts";
+
+const abilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
 
 type Transcript = ReturnType<typeof emptyState>["transcript"];
 
@@ -27,8 +29,9 @@ function turn(at: number): Transcript {
 }
 
 function expectSame(state: ReturnType<typeof stateWith>, purpose: "step" | "summary" | "compaction" = "step"): void {
-  const { body, encoded } = requestOf(state, purpose, 2048);
-  expect(JSON.parse(new TextDecoder().decode(encoded?.()))).toEqual(
+  const call = callOf(state, purpose, 2048);
+  const { body, encoded } = messagesBody(call, { name: call.model, isClaude: true, abilities });
+  expect(JSON.parse(new TextDecoder().decode(encoded()))).toEqual(
     JSON.parse(JSON.stringify({ ...body, stream: true })),
   );
 }

@@ -1,0 +1,111 @@
+import {
+  type LeftOut,
+  type ModelAbilities,
+  type ModelCall,
+  type PreparedCall,
+  type Turn,
+  carriedOver,
+  carryOf,
+} from "@skein/core";
+import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
+import { encodedBody } from "./encoded-body.ts";
+
+const CACHED = { type: "ephemeral" };
+
+/** A prepared call, which can also be written out faster than `JSON.stringify` does it. */
+interface MessagesCall extends PreparedCall {
+  /** The body with `stream: true` as the bytes of its JSON. */
+  readonly encoded: () => Uint8Array;
+}
+
+/** The body of a call of the Messages API. The blocks of the log are the blocks of this API, so they are sent as they are. */
+export function messagesBody(
+  call: ModelCall,
+  { name, isClaude, abilities }: { name: string; isClaude: boolean; abilities: ModelAbilities },
+): MessagesCall {
+  const read = carriedOver(call.turns, { name: call.model, readsClaude: isClaude, abilities });
+  const { leftOut } = read;
+  const turns = isClaude ? read.turns : read.turns.map(withoutCarry);
+  const { messages, settled } = call.caches ? withBreakpoints(turns) : { messages: turns, settled: 0 };
+  const tools = abilities.tools ? [...call.tools, ...call.serverTools] : [];
+  const thinking = thinkingOf(call, abilities);
+  const body: JsonObject = {
+    ...call.extra,
+    model: name,
+    max_tokens: call.maxTokens,
+    ...(call.system !== "" && { system: systemOf(call) }),
+    messages,
+    ...(tools.length > 0 && { tools }),
+    // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
+    ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: { type: "none" } }),
+    ...thinking.fields,
+    ...(call.containerId !== null && { container: call.containerId }),
+  };
+  const growing = turns === call.turns ? call.growing : undefined;
+  return {
+    body,
+    leftOut: [...leftOut, ...thinking.leftOut],
+    encoded: () => encodedBody(body, growing ?? turns, growing ? settled : 0),
+  };
+}
+
+/** Thinking of its own is known by its mark, which is ours and not the provider's. */
+function withoutCarry({ role, content }: Turn): Turn {
+  if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
+  return { role, content: content.map(({ carry: _, ...block }) => block) };
+}
+
+function systemOf({ system, caches }: ModelCall): unknown {
+  return caches ? [{ type: "text", text: system, cache_control: CACHED }] : system;
+}
+
+/** The smallest budget that the API takes. */
+const LEAST_THINKING = 1024;
+
+/** A budget for thinking that leaves room for an answer, or none where there is not enough for both. */
+function thinkingOf(
+  { turns, thinkingTokens, maxTokens }: ModelCall,
+  abilities: ModelAbilities,
+): { readonly fields: JsonObject; readonly leftOut: readonly LeftOut[] } {
+  const budget = Math.min(Math.max(thinkingTokens, LEAST_THINKING), maxTokens - 1);
+  if (thinkingTokens === 0 || budget < LEAST_THINKING || !abilities.thinking) return { fields: {}, leftOut: [] };
+  // A step that another model began has no signed thinking before its calls, and the API asks for that while thinking is on.
+  if (openCalls(turns).some((block) => carryOf(block)))
+    return {
+      fields: {},
+      leftOut: [{ turn: turns.length - 1, block: "thinking", why: "Another model made the calls that are open." }],
+    };
+  return { fields: { thinking: { type: "enabled", budget_tokens: budget } }, leftOut: [] };
+}
+
+/** The calls whose results are the last that the model is shown. */
+function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
+  const [asked, results] = turns.slice(-2);
+  if (asked?.role !== "assistant" || results?.role !== "user") return [];
+  return blocksOf(asked.content).filter(({ type }) => type === "tool_use");
+}
+
+/**
+ * Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it.
+ *
+ * Before the first of them everything is as it was: so many turns are settled.
+ */
+function withBreakpoints(turns: readonly Turn[]): { readonly messages: readonly Turn[]; readonly settled: number } {
+  const messages = [...turns];
+  let left = 2;
+  let settled = messages.length;
+  for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
+    const message = messages[at];
+    if (message?.role !== "user") continue;
+    messages[at] = { role: "user", content: marked(blocksOf(message.content)) };
+    left -= 1;
+    settled = at;
+  }
+  return { messages, settled };
+}
+
+function marked(blocks: readonly ContentBlock[]): ContentBlock[] {
+  const last = blocks.at(-1);
+  if (!last) return [];
+  return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
+}

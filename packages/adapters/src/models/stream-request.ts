@@ -1,0 +1,93 @@
+import { ModelFailure } from "@skein/core";
+import { createParser } from "eventsource-parser";
+
+/** Ends a request on which nothing has arrived for so long. */
+export interface Watch {
+  readonly signal: AbortSignal;
+  heard(): void;
+}
+
+/** Makes a request that ends with its signal, and when nothing arrives for too long. Errors leave as `asFailure` says. */
+export async function watched<Result>(
+  { silenceMs, signal, asFailure }: { silenceMs: number; signal: AbortSignal; asFailure: (error: unknown) => unknown },
+  request: (watch: Watch) => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), silenceMs).unref();
+  const abort = (): void => stop.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await request({ signal: stop.signal, heard: () => void timer.refresh() });
+  } catch (error) {
+    if (stop.signal.aborted && !signal.aborted)
+      throw new ModelFailure(
+        { code: "silence", message: `The model's answer did not go on for ${silenceMs / 1000} seconds.` },
+        { retryable: true },
+      );
+    throw asFailure(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** The answer to a request. A request that the provider rejects throws what `rejected` makes of the response. */
+export async function sent(
+  url: string,
+  request: RequestInit,
+  { rejected, hint }: { rejected: (response: Response, text: string) => unknown; hint: string },
+): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, request);
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    throw unreachable(new URL(url).origin, error, hint);
+  }
+  if (response.ok) return response;
+  throw rejected(response, await response.text());
+}
+
+/** Nobody listens there, or there is no such name: an address that is wrong more often than a network that is down for long. */
+const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
+const FEW_RETRIES = 2;
+
+/** A request to which there was no answer at all. */
+function unreachable(origin: string, error: unknown, hint: string): ModelFailure {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown; readonly message?: string } };
+  const why = typeof cause?.code === "string" ? cause.code : (cause?.message ?? "no connection");
+  return new ModelFailure(
+    { code: "connection_error", message: `The model could not be reached at ${origin} (${why}). ${hint}` },
+    { retryable: true, ...(NOBODY_THERE.has(why) && { mostRetries: FEW_RETRIES }) },
+  );
+}
+
+/** Hands on the body of a response piece by piece. Whoever throws ends the request. */
+export async function eachChunk({ body }: Response, watch: Watch, take: (chunk: Uint8Array) => void): Promise<void> {
+  const reader = body?.getReader();
+  if (!reader) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      watch.heard();
+      if (done) return;
+      take(value);
+    }
+  } catch (error) {
+    await reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+/** Hands on each server-sent event of a response: its name, if it has one, and its data. */
+export async function eachEvent(
+  response: Response,
+  watch: Watch,
+  take: (data: string, event: string | undefined) => void,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  // Not a client's own stream: those are several iterators deep, and take longer than the calls they read.
+  const { feed } = createParser({ onEvent: ({ event, data }) => take(data, event) });
+  await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
+}

@@ -1,0 +1,238 @@
+import { createHash } from "node:crypto";
+import { type Event, type JsonObject, KnownError, type NewEvent, isKnownError } from "@skein/protocol";
+import type { FileStore } from "../ports/file-store.ts";
+import type { Page, Store } from "../ports/store.ts";
+import { sizeOfEvent } from "./event-size.ts";
+
+export interface LargeTextsDeps {
+  readonly store: Store;
+  /** Where large texts are written. Without it, bodies stay whole in the store. */
+  readonly files?: FileStore | undefined;
+  /** Where those are read that another process moved, if it is not the same place. */
+  readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
+  readonly report?: ((error: unknown) => void) | undefined;
+}
+
+/** The texts of bodies over this size (in characters) are moved, */
+const LARGE_BODY = 256 * 1024;
+/** if they are at least so long themselves. */
+const LARGE_TEXT = 16 * 1024;
+/** What stays of a text where it was, so that lists and SQL show how it begins. */
+const SHOWN = 200;
+/** Texts that were read or written lately (in characters). */
+const CACHED = 16 * 1024 * 1024;
+/** So many are fetched at once. */
+const AT_ONCE = 8;
+
+/** What stands in the log instead of a text: its hash, its length and its beginning. */
+const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
+const PREFIX = "skein-text:";
+/** The member of a body that says that texts of it were moved. No fact has a member of that name. */
+const MOVED = "$moved_texts";
+
+type Body = Event["data"];
+
+/**
+ * A store whose large texts are files: `{session}/text-{sha256}_body.txt`, written before the event that names them. A body comes
+ * back as it was written, whoever reads it. A text that the place of files does not take stays in the log, so that a full
+ * bucket stops nobody. The files of a session are deleted with it.
+ */
+export function keepLargeTexts({ store, files, readFrom, report = () => {} }: LargeTextsDeps): Store {
+  const texts = createTexts({ files, readFrom });
+  /** Bodies of appends under way, by the id of their event: whoever hears of an append hears of the whole body. */
+  const whole = new Map<string, Body>();
+
+  async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {
+    if (!files || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
+    const found = new Set<string>();
+    const data = mapTexts(event.data, (text) => {
+      // What only looks like a moved text is moved as well, so that everything that looks like one is one.
+      if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
+      found.add(text);
+      return placeOf(text);
+    });
+    if (found.size === 0) return event;
+    try {
+      await forEach([...found], (text) => texts.put(sessionId, text));
+    } catch (error) {
+      report(error);
+      return event;
+    }
+    const marked: JsonObject = { ...(data as JsonObject), [MOVED]: true };
+    return { ...event, data: marked } as NewEvent;
+  }
+
+  async function restored(event: Event): Promise<Event> {
+    if (!isMoved(event)) return event;
+    const { [MOVED]: _, ...rest } = event.data as JsonObject;
+    return { ...event, data: (await texts.fill(event.session_id, rest, { mustBeThere: true })) as Body } as Event;
+  }
+
+  const heard = (event: Event): Event => {
+    const data = whole.get(event.id);
+    return data === undefined ? event : ({ ...event, data } as Event);
+  };
+
+  return {
+    ...store,
+    async append(sessionId, events, options) {
+      // Most appends are small.
+      const stored = await Promise.all(events.map((event) => moved(sessionId, event)));
+      const changed = events.filter((event, n) => event !== stored[n]);
+      if (changed.length === 0) {
+        const appended = await store.append(sessionId, events, options);
+        return appended.repeated ? { ...appended, events: await inOrder(appended.events, restored) } : appended;
+      }
+      for (const { id, data } of changed) whole.set(id, data);
+      try {
+        const appended = await store.append(sessionId, stored, options);
+        return { ...appended, events: await inOrder(appended.events, restored) };
+      } finally {
+        for (const { id } of changed) whole.delete(id);
+      }
+    },
+    read: async (sessionId, options) => inOrder(await store.read(sessionId, options), restored),
+    async *follow(sessionId, options, signal) {
+      for await (const event of store.follow(sessionId, options, signal))
+        yield isMoved(event) ? restored(event) : event;
+    },
+    async *scan(after) {
+      for await (const event of store.scan(after)) yield isMoved(event) ? restored(event) : event;
+    },
+    onNews: (listener) =>
+      store.onNews((sessionId, events) => listener(sessionId, whole.size > 0 ? events?.map(heard) : events)),
+    messages: async (sessionId, options) =>
+      withItems(await store.messages(sessionId, options), (row) => texts.fill(sessionId, row)),
+    awaits: async (sessionId, options) =>
+      inOrder(await store.awaits(sessionId, options), (open) => texts.fill(sessionId, open)),
+    openAwaits: async (query) => withItems(await store.openAwaits(query), (open) => texts.fill(open.session_id, open)),
+    async summaries(tenant, sessionIds) {
+      const shown = await store.summaries(tenant, sessionIds);
+      return shown.map((summary) =>
+        summary.lastMessage?.text.startsWith(PREFIX)
+          ? { ...summary, lastMessage: { ...summary.lastMessage, text: summary.lastMessage.text.replace(PLACE, "") } }
+          : summary,
+      );
+    },
+    async delete(sessionId, options) {
+      await store.delete(sessionId, options);
+      // What cannot be deleted now is found by the sweep for files without a session.
+      await files?.deleteSession?.(sessionId).catch(report);
+    },
+  };
+}
+
+/** Whether texts of a stored event were moved. */
+function isMoved({ data }: Event): boolean {
+  return MOVED in data;
+}
+
+/** The texts themselves: files of their session, with those of late in memory. */
+function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFrom">) {
+  const cache = new Map<string, string>();
+  let cached = 0;
+  let reading: Promise<FileStore | undefined> | undefined;
+
+  function remember(path: string, text: string): string {
+    if (!cache.has(path)) cached += text.length;
+    cache.delete(path);
+    cache.set(path, text);
+    for (const [oldest, { length }] of cache) {
+      if (cached <= CACHED || oldest === path) break;
+      cache.delete(oldest);
+      cached -= length;
+    }
+    return text;
+  }
+
+  async function fetched(sessionId: string, hash: string): Promise<string> {
+    const path = `${sessionId}/${nameOf(hash)}`;
+    const known = cache.get(path);
+    if (known !== undefined) return remember(path, known);
+    const place = files ?? (await (reading ??= readFrom?.() ?? Promise.resolve(undefined)));
+    if (!place)
+      throw new KnownError("invalid", "Large texts of this session are in a folder or bucket. Set SKEIN_FILES to it.");
+    const bytes = await place.get(path).catch((error: unknown) => {
+      if (!isKnownError(error, "files_unavailable")) throw error;
+      throw new KnownError("store_unavailable", `A large text cannot be read now. ${error.message}`, { cause: error });
+    });
+    return remember(path, JSON.parse(new TextDecoder().decode(bytes)) as string);
+  }
+
+  return {
+    /** Writes a text, unless it was written or read here a moment ago. */
+    async put(sessionId: string, text: string): Promise<void> {
+      const hash = hashOf(text);
+      const path = `${sessionId}/${nameOf(hash)}`;
+      if (cache.has(path) || !files) return;
+      const bytes = new TextEncoder().encode(JSON.stringify(text));
+      await files.put({ sessionId, fileId: `text-${hash}`, filename: "body.txt", bytes });
+      remember(path, text);
+    },
+    /** The same value with the texts that were moved. In a row, what only looks like one, and is no file, stays as it is. */
+    async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
+      const found = new Map<string, string>();
+      mapTexts(value, (text) => {
+        const hash = PLACE.exec(text)?.[1];
+        if (hash !== undefined) found.set(hash, text);
+        return text;
+      });
+      if (found.size === 0) return value;
+      await forEach([...found], async ([hash, place]) => {
+        const text = await fetched(sessionId, hash).catch((error: unknown) => {
+          if (!isKnownError(error, "not_found")) throw error;
+          if (!mustBeThere) return place;
+          throw new KnownError(
+            "store_corrupt",
+            `A large text of session ${sessionId} is not where files are kept: ${nameOf(hash)}. Restore the folder or bucket of SKEIN_FILES.`,
+          );
+        });
+        found.set(hash, text);
+      });
+      return mapTexts(value, (text) => found.get(PLACE.exec(text)?.[1] ?? "") ?? text) as Value;
+    },
+  };
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(JSON.stringify(text)).digest("hex");
+}
+
+function nameOf(hash: string): string {
+  return `text-${hash}_body.txt`;
+}
+
+function placeOf(text: string): string {
+  return `${PREFIX}${hashOf(text)}:${text.length}:${text.slice(0, SHOWN).toWellFormed()}`;
+}
+
+/** A copy of a JSON value with every text in it replaced. Parts without a change are not copied. */
+function mapTexts(value: unknown, replace: (text: string) => string): unknown {
+  if (typeof value === "string") return replace(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => mapTexts(item, replace));
+    return items.some((item, n) => item !== value[n]) ? items : value;
+  }
+  let isChanged = false;
+  const entries = Object.entries(value).map(([key, part]) => {
+    const mapped = mapTexts(part, replace);
+    isChanged ||= mapped !== part;
+    return [key, mapped] as const;
+  });
+  return isChanged ? Object.fromEntries(entries) : value;
+}
+
+async function inOrder<Item>(items: readonly Item[], change: (item: Item) => Promise<Item>): Promise<readonly Item[]> {
+  const changed: Item[] = [];
+  for (const item of items) changed.push(await change(item));
+  return changed;
+}
+
+async function withItems<Item>(page: Page<Item>, change: (item: Item) => Promise<Item>): Promise<Page<Item>> {
+  return { ...page, items: await inOrder(page.items, change) };
+}
+
+async function forEach<Item>(items: readonly Item[], act: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let n = 0; n < items.length; n += AT_ONCE) await Promise.all(items.slice(n, n + AT_ONCE).map(act));
+}

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { ApiKey, ApiKeyInput, ApiKeyPolicy, ApiKeyRotation, KeyId, MadeApiKey } from "./key-shapes.ts";
+import type { Route } from "./route.ts";
+
+const inKey = z.object({ key_id: KeyId });
+
+/** The keys of a tenant, and what they may do. */
+export const keyRoutes = {
+  getPolicy: {
+    method: "GET",
+    path: "/v1/policy",
+    scope: "read",
+    summary: "What this key may do, in plain words",
+    status: 200,
+    response: ApiKeyPolicy,
+  },
+  listKeys: {
+    method: "GET",
+    path: "/v1/keys",
+    scope: "admin",
+    summary: "The keys of this tenant, newest first; also those that are revoked or expired",
+    status: 200,
+    response: z.object({ data: z.array(ApiKey) }),
+  },
+  createKey: {
+    method: "POST",
+    path: "/v1/keys",
+    scope: "admin",
+    summary: "Make a key of this tenant. It is shown once",
+    body: ApiKeyInput,
+    status: 201,
+    response: MadeApiKey,
+    shownOnce: "key",
+  },
+  getKeyPolicy: {
+    method: "GET",
+    path: "/v1/keys/{key_id}/policy",
+    scope: "admin",
+    summary: "What a key of this tenant may do, in plain words",
+    params: inKey,
+    status: 200,
+    response: ApiKeyPolicy,
+  },
+  rotateKey: {
+    method: "POST",
+    path: "/v1/keys/{key_id}/rotate",
+    scope: "admin",
+    summary: "Make a key that takes the place of this one. The old one stays good for a while",
+    params: inKey,
+    body: ApiKeyRotation,
+    status: 201,
+    response: MadeApiKey,
+    shownOnce: "key",
+  },
+  revokeKey: {
+    method: "DELETE",
+    path: "/v1/keys/{key_id}",
+    scope: "admin",
+    summary: "Revoke a key of this tenant",
+    params: inKey,
+    status: 204,
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { Line } from "../../agent.ts";
+
+/** What a key may do. [docs/http.md] says what each of them really allows. */
+const ApiScope = z.enum(["read", "run", "sql", "admin"]);
+
+/** The first characters of a key's hash, 12 as lists show it. */
+export const KeyId = z.string().regex(/^[0-9a-f]{12,64}$/, "Expected the id of a key: 12 to 64 hexadecimal digits.");
+
+/** A key as it is shown: the key itself is shown once, when it is made. */
+export const ApiKey = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** Who is responsible for the key. */
+  owner: z.string().nullable(),
+  scopes: z.array(ApiScope),
+  created_at: z.iso.datetime(),
+  /** From then on the key is refused; null if it does not expire. */
+  expires_at: z.iso.datetime().nullable(),
+  /** To the minute; null if it was never used. */
+  last_used_at: z.iso.datetime().nullable(),
+  revoked_at: z.iso.datetime().nullable(),
+  /** The id of the key that took its place. */
+  replaced_by: z.string().nullable(),
+  state: z.enum(["valid", "expired", "revoked"]),
+});
+export type ApiKey = z.infer<typeof ApiKey>;
+
+/** `key` is null in the answer to a request that was sent again: it is shown once. */
+export const MadeApiKey = ApiKey.extend({ key: z.string().nullable() });
+
+export const ApiKeyInput = z.strictObject({
+  name: Line.min(1).max(100),
+  owner: Line.min(1).max(200).nullable().optional(),
+  scopes: z.array(ApiScope).min(1).max(4),
+  expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
+});
+
+export const ApiKeyRotation = z.strictObject({
+  /** For how long the old key is good beside the new one. */
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(30 * 24 * 3600)
+    .default(3600),
+  /** Without it the new key lives as long as the old one was made for. */
+  expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
+});
+
+/** What a key may do, in plain words and as rules. Null in a rule: everything that the operator opened. */
+export const ApiKeyPolicy = z.object({
+  key: z.object({ id: z.string(), name: z.string(), scopes: z.array(ApiScope) }),
+  tenant: z.string(),
+  sentences: z.array(z.string()),
+  rules: z.object({
+    runtimes: z.array(z.string()).nullable(),
+    tools: z.array(z.string()).nullable(),
+    permission_modes: z.array(z.string()).nullable(),
+    models: z.array(z.string()).nullable(),
+    folders: z.array(z.string()).nullable(),
+    hosts: z.array(z.string()).nullable(),
+    concurrent_runs: z.number().nullable(),
+    spend_per_day_usd: z.number().nullable(),
+  }),
+});

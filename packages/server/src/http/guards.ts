@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ServerContext } from "../request-context.ts";
+import type { Principal } from "../keys.ts";
+import { inTime } from "../observe/health.ts";
+import { ApiError } from "./api-error.ts";
+import { checkForm, checkOrigin, keyIn } from "./check-origin.ts";
+import { consoleFile } from "./console.ts";
+import { loginIn } from "./login-cookie.ts";
+import { type Credential, checkScope, isOpen } from "./register-routes.ts";
+
+const HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  // For JSON responses. Pages have their own policies.
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+};
+
+/** How long an open route waits for the lookup of a key, so that it answers within a second. */
+const WAIT_FOR_STORE_MS = 500;
+
+/** The routes of a process that only drives sessions. */
+const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
+
+/** Checks caller, origin and limits before a request is routed and parsed. */
+export function addGuards(app: FastifyInstance, shared: ServerContext): void {
+  const { deps, keys, keyUses, logins, meter, metrics, now } = shared;
+  const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };
+  app.decorateRequest("principal", undefined);
+  const refuse = (request: FastifyRequest): string => {
+    meter.wrongKey(request.ip);
+    return keys.problemWith(keyIn(request.headers, request.raw.rawHeaders) ?? "");
+  };
+  const admit = (request: FastifyRequest, principal: Principal | undefined, sent: Credential): void => {
+    request.principal = principal;
+    if (deps.isWorker && !WORKER_ROUTES.has(request.routeOptions.config.route ?? ""))
+      throw new ApiError("not_found", "This process is a worker and answers only /health, /ready and /metrics.");
+    if (!isConsole(request))
+      checkScope(request.routeOptions.config.route, principal, { sent, wrongKey: () => refuse(request) });
+    if (shared.stopping.aborted) throw new ApiError("closed", "The server is stopping. Try again later.");
+    if (!principal) return;
+    meter.request(principal.keyId);
+    keyUses.used(principal.keyId);
+  };
+  // With `done` instead of a promise where nothing is asynchronous: this runs for every request.
+  app.addHook("onRequest", (request, reply, done) => {
+    try {
+      reply.headers(HEADERS).header("x-request-id", request.id);
+      checkForm(request.raw);
+      const origin = checkOrigin(request.headers, guard);
+      if (origin !== null) reply.headers(corsHeaders(origin));
+      if (origin !== null && request.method === "OPTIONS") return void reply.code(204).send();
+      const key = keyIn(request.headers, request.raw.rawHeaders);
+      const sentKey = key !== undefined && key !== "";
+      const login = sentKey ? undefined : loginIn(request.headers, request.method);
+      const sent = sentKey ? "key" : login === undefined ? "nothing" : "login";
+      const principal = sentKey
+        ? keys.recognise(key, request.raw.socket)
+        : login === undefined
+          ? undefined
+          : logins.recognise(login);
+      // Fastify waits for the promise instead of `done`.
+      if (principal instanceof Promise)
+        return (isOpen(request.routeOptions.config.route) ? inTime(principal, WAIT_FOR_STORE_MS) : principal)
+          .catch((error: unknown) => nobodyIfOpen(request, error))
+          .then((found) => admit(request, found, sent));
+      admit(request, principal, sent);
+    } catch (error) {
+      return done(error as Error);
+    }
+    return done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    // After a rejected upgrade the HTTP server no longer knows the connection, so it must be closed here.
+    if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
+    metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
+    if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));
+    done();
+  });
+}
+
+/** Whether a request is for a file of the console. The files need no key, because all data is requested with one. */
+function isConsole(request: FastifyRequest): boolean {
+  return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
+}
+
+/** While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered without a caller. */
+function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
+  if (!isOpen(routeOptions.config.route)) throw error;
+}
+
+function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): Record<string, unknown> {
+  return {
+    level: "info",
+    time: new Date(at).toISOString(),
+    request_id: request.id,
+    method: request.method,
+    // The pattern of the route, because the address may contain secrets.
+    route: routeOf(request),
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
+    key: request.principal?.name ?? null,
+    tenant: request.principal?.tenant ?? null,
+  };
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? "(none)";
+}
+
+function corsHeaders(origin: string): Record<string, string> {
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "GET, POST, PATCH, DELETE",
+    "access-control-allow-headers": "authorization, content-type, idempotency-key, if-match, last-event-id, x-api-key",
+    "access-control-expose-headers": "etag, x-request-id, retry-after",
+    vary: "origin",
+  };
+}

@@ -1,0 +1,35 @@
+import type { Records } from "@skein/core";
+import { z } from "zod";
+
+/** When keys were used last, to the minute. Kept beside the keys, so that a use never competes with a change of the key. */
+export interface KeyUses {
+  /** A request came with this key. Written at most once a minute, and nobody waits for it. */
+  used(keyId: string): void;
+  /** When a key was used last; null if it never was. */
+  lastUse(keyId: string): Promise<string | null>;
+}
+
+const PLACE = { tenant: "$keys", kind: "key_use" } as const;
+const Use = z.object({ at: z.iso.datetime() });
+const WRITE_MS = 60_000;
+const REMEMBERED = 10_000;
+
+export function createKeyUses({ records, now }: { readonly records: Records; readonly now: () => number }): KeyUses {
+  const written = new Map<string, number>();
+  return {
+    used(keyId) {
+      const at = now();
+      if (at - (written.get(keyId) ?? -WRITE_MS) < WRITE_MS) return;
+      if (written.size >= REMEMBERED) written.clear();
+      written.set(keyId, at);
+      // A store that is away says so to the request itself; the next use is written then.
+      records
+        .put([{ ...PLACE, id: keyId, value: { at: new Date(at).toISOString() } }])
+        .catch(() => written.delete(keyId));
+    },
+    async lastUse(keyId) {
+      const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
+      return record ? Use.parse(record.value).at : null;
+    },
+  };
+}

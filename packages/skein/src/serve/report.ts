@@ -1,0 +1,11 @@
+import { withoutSecrets } from "@skein/protocol";
+import type { StartOptions } from "./start-options.ts";
+
+/** Writes errors that nobody waits for to the server's log. */
+export function createReport(log: StartOptions["log"] = () => {}): (error: unknown) => void {
+  return (error) =>
+    log({
+      level: "error",
+      message: withoutSecrets(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    });
+}

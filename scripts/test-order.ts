@@ -1,0 +1,70 @@
+/** In which order `npm test` begins its files: the long ones first, so that none of them runs alone at the end. */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files that take longer than about ten seconds on two quiet cores, the longest first. The others follow by size. */
+export const LONG_FILES: readonly string[] = [
+  "apps/console/test/browser/console.test.ts",
+  "scripts/test/kill.test.ts",
+  "packages/history/test/migrate-kill.test.ts",
+  "packages/cli/test/chat.test.ts",
+  "packages/skein/test/server/process.test.ts",
+  "examples/test/examples.test.ts",
+  "packages/adapters/test/sqlite-store.test.ts",
+  "packages/adapters/test/claude-code/store-gone.test.ts",
+  "packages/adapters/test/claude-code/sessions.test.ts",
+  "packages/server/test/sql-hostile.test.ts",
+  "packages/server/test/sql.test.ts",
+  "packages/core/test/loop/stop.test.ts",
+  "packages/skein/test/conformance/claude-api.test.ts",
+  "packages/skein/test/conformance/agent-tables.test.ts",
+  "packages/skein/test/conformance/checks.test.ts",
+  "scripts/test/cluster.test.ts",
+  "scripts/test/powercut.test.ts",
+  "packages/server/test/two-machines.test.ts",
+  "packages/adapters/test/loop-runtime.test.ts",
+  "packages/cli/test/sql/sql.test.ts",
+  "packages/cli/test/run.test.ts",
+  "scripts/test/loop-kill.test.ts",
+  "packages/cli/test/keys-command.test.ts",
+  "packages/adapters/test/claude-code/runtime.test.ts",
+  "packages/adapters/test/postgres-store.test.ts",
+  "packages/server/test/dialects/claude/options.test.ts",
+  "packages/adapters/test/claude-code/process-guard.test.ts",
+  "packages/adapters/test/engines.test.ts",
+  "packages/server/test/dialects/claude/questions.test.ts",
+  "packages/server/test/dialects/claude/files.test.ts",
+  "packages/server/test/dialects/claude/sessions.test.ts",
+  "packages/adapters/test/claude-code/hooks.test.ts",
+  "packages/adapters/test/claude-code/options.test.ts",
+  "scripts/test/faults.test.ts",
+  "packages/server/test/store-away.test.ts",
+  "packages/sql/test/values.test.ts",
+  "packages/sql/test/export.test.ts",
+  "packages/sql/test/live-files.test.ts",
+  "packages/sql/test/copy.test.ts",
+  "packages/adapters/test/mcp.test.ts",
+  "packages/adapters/test/sandboxes/sandboxes.test.ts",
+  "packages/adapters/test/claude-code/steer.test.ts",
+  "packages/cli/test/history/mcp.test.ts",
+  "packages/core/test/loop/awaits.test.ts",
+  "packages/adapters/test/claude-code/stopped.test.ts",
+  "packages/adapters/test/claude-code/killed.test.ts",
+];
+
+/** Paths that end with a name of the list come first, in the order of the list. The others keep their order. */
+export function longFirst<Item>(items: readonly Item[], pathOf: (item: Item) => string): Item[] {
+  const place = (item: Item): number => {
+    const at = LONG_FILES.findIndex((name) => pathOf(item).endsWith(`/${name}`));
+    return at === -1 ? LONG_FILES.length : at;
+  };
+  return items
+    .map((item) => ({ item, at: place(item) }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}
+
+export class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return longFirst(await super.sort(files), ({ moduleId }) => moduleId);
+  }
+}
