@@ -1,4 +1,11 @@
-import { type Page, type SessionQuery, type Sessions, type SessionsDeps, type Store, createSessions } from "@skein/core";
+import {
+  type Page,
+  type SessionQuery,
+  type Sessions,
+  type SessionsDeps,
+  type Store,
+  createSessions,
+} from "@skein/core";
 import type { ApiSession, Await, Run, Session } from "@skein/protocol";
 import type { Agent, AgentResult, RunOptions } from "skein";
 

@@ -22,7 +22,7 @@ test("answers of the built-in simulation through Claude Code are marked, cost no
     total_cost_usd: 0,
     usage: { output_tokens: expect.any(Number) },
   });
-  const path = `/sessions/${single.session_id}`;
+  const path = `/sessions/${String(single["session_id"])}`;
   const { body: session } = await server.call("GET", `/api/v1${path}`);
   expect(session).toMatchObject({ simulated: true, total_cost_usd: 0 });
   const { body: usage } = await server.call("GET", "/v1/usage?group_by=model");
