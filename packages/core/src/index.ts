@@ -145,6 +145,7 @@ export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, createOffsets, draftsOf } from "./live/live.ts";
 
 // What people do with sessions, and agents.
+export { checkSampling } from "./sessions/agent-settings.ts";
 export { type Agents, type Models, type SessionAgent, createAgents, createModels } from "./sessions/agents.ts";
 export type { Answered } from "./sessions/answers.ts";
 export { claudeAgent } from "./sessions/claude-agent.ts";
