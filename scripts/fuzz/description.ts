@@ -51,7 +51,7 @@ interface RawOperation {
 export async function describe(url: string, key: string): Promise<Description> {
   const answer = await fetch(`${url}/openapi.json`, { headers: { "x-api-key": key } });
   if (!answer.ok) throw new Error(`${url}/openapi.json answered ${answer.status}. Is the key right?`);
-  const { paths, components } = withoutNames((await answer.json()) as OpenApi);
+  const { paths, components } = withDefinitions((await answer.json()) as OpenApi);
   return {
     operations: Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, raw]) => operation(method.toUpperCase(), path, raw)),
@@ -80,20 +80,27 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
   };
 }
 
-/** The same description with every named schema in the place of its name, as far as names inside of names are needed. */
-function withoutNames(description: OpenApi): OpenApi {
-  const { schemas } = description.components;
-  const inlined = (value: unknown, depth: number): unknown => {
-    if (Array.isArray(value)) return value.map((item) => inlined(item, depth));
+/** Schemas that refer to others by name carry what they refer to. */
+function withDefinitions({ paths, components }: OpenApi): OpenApi {
+  const local = <Value>(value: Value): Value =>
+    JSON.parse(JSON.stringify(value).replaceAll('"#/components/schemas/', '"#/$defs/')) as Value;
+  const $defs = local(components.schemas);
+  const named = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => named(item));
     if (typeof value !== "object" || value === null) return value;
-    const name = "$ref" in value ? String(value.$ref).replace("#/components/schemas/", "") : undefined;
-    if (name !== undefined) return depth < DEEPEST ? inlined(schemas[name], depth + 1) : {};
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inlined(inner, depth)]));
+    return Object.fromEntries(
+      Object.entries(value as Record<string, JsonSchema>).map(([key, inner]) => [
+        key,
+        key === "schema" ? { ...inner, $defs } : named(inner),
+      ]),
+    );
   };
-  return inlined(description, 0) as OpenApi;
+  const { Error } = $defs;
+  return {
+    paths: named(local(paths)) as OpenApi["paths"],
+    components: { schemas: { ...$defs, Error: { ...Error, $defs } } },
+  };
 }
-
-const DEEPEST = 6;
 
 function validator(schema: JsonSchema): z.ZodType {
   return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);

@@ -3,6 +3,9 @@ import type { Random } from "../kill/random.ts";
 
 /** The part of JSON Schema that our description uses. */
 export interface JsonSchema {
+  /** Another schema, as `#/$defs/NAME`. */
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
   readonly type?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -30,10 +33,15 @@ export interface ValueOptions {
   readonly random: Random;
   /** A value that the server is known to have, by the name of its place: an id, a cursor, a tool. */
   readonly known: (name: string) => unknown;
+  /** The schemas that others refer to. */
+  readonly definitions?: Readonly<Record<string, JsonSchema>> | undefined;
 }
 
 /** A value that fits a schema, most of the time; where the schema says nothing, something that a caller may send. */
-export function valueOf(schema: JsonSchema, name: string, options: ValueOptions): unknown {
+export function valueOf(schema: JsonSchema, name: string, given: ValueOptions): unknown {
+  const options = { ...given, definitions: schema.$defs ?? given.definitions };
+  if (schema.$ref !== undefined)
+    return valueOf(options.definitions?.[schema.$ref.replace("#/$defs/", "")] ?? {}, name, options);
   const { random, known } = options;
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return random.pick(schema.enum);
