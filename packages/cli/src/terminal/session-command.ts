@@ -71,17 +71,18 @@ type Use<Result> = (opened: { readonly sessions: OpenedSessions }) => Promise<Re
 export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   const { values, config } = call;
   if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
-  const given = values.store ?? config.storeUrl;
-  const opening = openExisting(given, usualStore(config));
-  return withOpened(call, opening, (store) => {
-    const forget: SessionsDeps["forget"] = async (session) => {
-      // Loaded when it is used: most commands delete nothing.
-      const { forgetSessionRecords } = await import("@skein/server");
-      await forgetBeside(given ?? usualStore(config), config)(session);
-      await forgetSessionRecords(store.records, session.sessionId);
-    };
-    return use({ sessions: sessionsOfStore(store, forget) });
-  });
+  const opening = openExisting(values.store ?? config.storeUrl, usualStore(config));
+  return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store, forgetIn(call, store)) }));
+}
+
+/** Removes what a store and its server keep of a session beside its log. */
+export function forgetIn({ values, config }: StoreCall, { records }: Store): NonNullable<SessionsDeps["forget"]> {
+  return async (session) => {
+    // Loaded when it is used: most commands delete nothing.
+    const { forgetSessionRecords } = await import("@skein/server");
+    await forgetBeside(values.store ?? config.storeUrl ?? usualStore(config), config)(session);
+    await forgetSessionRecords(records, session.sessionId);
+  };
 }
 
 /** The same for what adds something: the store is made if it does not exist. */

@@ -20,6 +20,7 @@ import {
   type HistoryUsageQuery,
   KnownError,
 } from "@skein/protocol";
+import { resumeCommand } from "@skein/history/sources";
 import type { z } from "zod";
 import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
@@ -41,11 +42,19 @@ type Questions = {
 export function createQuestions(config: LibraryConfig): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
+  const orders: Readonly<Record<NonNullable<z.output<typeof HistoryQuery>["sort"]>, Order>> = {
+    activity: (one, other) => other.lastActivityAt.getTime() - one.lastActivityAt.getTime(),
+    created: (one, other) => other.timestamp.getTime() - one.timestamp.getTime(),
+    cost: (one, other) => (usage.costOf(other.id) ?? 0) - (usage.costOf(one.id) ?? 0),
+    title: byTitle,
+  };
 
   return {
     async list([query], signal) {
-      const { limit = 50, cursor, offset, project, title, from, to } = query as z.output<typeof HistoryQuery>;
+      const { limit = 50, cursor, offset, project, from, to, ...choice } = query as z.output<typeof HistoryQuery>;
+      const { title, source, sort = "activity" } = choice;
       const skipped = offset ?? offsetIn(cursor);
+      if (sort === "cost") await usage.counted();
       const bounds = {
         ...config,
         signal,
@@ -54,9 +63,15 @@ export function createQuestions(config: LibraryConfig): Questions {
         ...(to !== undefined && { until: new Date(to) }),
       };
       const found =
-        title === undefined
+        title === undefined && source === undefined && sort === "activity"
           ? await listSessions({ ...bounds, limit, offset: skipped })
-          : titled(await listSessions({ ...bounds, limit: Infinity }), { title, limit, skipped });
+          : chosen(await listSessions({ ...bounds, limit: Infinity }), {
+              title,
+              source,
+              limit,
+              skipped,
+              order: orders[sort],
+            });
       const { total } = found.pagination;
       const next = skipped + found.data.length;
       return JSON.stringify({
@@ -80,7 +95,7 @@ export function createQuestions(config: LibraryConfig): Questions {
               is_active: isActive,
             })),
           })) ?? null,
-        resume: { directory: projectPath, command: `claude --resume ${summary.id}` },
+        resume: { directory: projectPath, command: resumeCommand(summary.source, summary.id) },
       });
     },
     async messages([id, query], signal) {
@@ -193,19 +208,39 @@ function tooLarge(bytes: number, most: number): void {
 async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
   const { data } = await listSessions({ ...config, limit: Infinity });
   const found = data.find((session) => session.id === id);
-  if (!found) throw new KnownError("not_found", "There is no such session of Claude Code.");
+  if (!found) throw new KnownError("not_found", "There is no such session.");
   return found;
 }
 
-function titled(
+type Order = (one: SessionSummary, other: SessionSummary) => number;
+
+/** From A to Z, those without a title last, as the sessions of a store are. */
+function byTitle({ summary: one }: SessionSummary, { summary: other }: SessionSummary): number {
+  if (!one || !other) return Number(!one) - Number(!other);
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+interface Chosen {
+  readonly title: string | undefined;
+  readonly source: string | undefined;
+  readonly limit: number;
+  readonly skipped: number;
+  readonly order: Order;
+}
+
+function chosen(
   { data }: { readonly data: readonly SessionSummary[] },
-  { title, limit, skipped }: { title: string; limit: number; skipped: number },
+  { title, source: agent, limit, skipped, order }: Chosen,
 ) {
-  const words = title.toLowerCase();
-  const fitting = data.filter(
-    ({ summary, projectPath, id }) =>
-      (summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words,
-  );
+  const words = title?.toLowerCase() ?? "";
+  const fitting = data
+    .toSorted(order)
+    .filter(
+      ({ summary, projectPath, id, source }) =>
+        (agent === undefined || source === agent) &&
+        ((summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words),
+    );
   return { data: fitting.slice(skipped, skipped + limit), pagination: { total: fitting.length } };
 }
 
@@ -219,7 +254,7 @@ function offsetIn(cursor: string | undefined): number {
 function sessionOf(summary: SessionSummary, costMicros: number | null): HistorySession {
   return {
     id: summary.id,
-    source: "claude-code",
+    source: summary.source,
     title: summary.summary,
     project_path: summary.projectPath,
     git_branch: summary.gitBranch,
