@@ -32,7 +32,7 @@ test("a process that stops lets a running tool finish, and another one goes on a
   });
   const prompt = scripted("Be slow", [{ tools: [{ name: "slow", input: {} }] }, { text: "It $LAST" }]);
   const running = expect(first.run(prompt)).rejects.toMatchObject({ code: "closed" });
-  await expect.poll(() => runs).toBe(1);
+  await until(() => runs === 1);
   const sessions = await first.sessions();
   const [session] = (await sessions.list()).items;
   const started = Date.now();
