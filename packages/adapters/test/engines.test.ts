@@ -179,6 +179,11 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(after.begun).toContain(script.sessionId);
   });
 
+  test("a cluster that does not answer is named, with what to check", async () => {
+    const away = createIngress({ urls: [nobodyListens], service: "none" });
+    await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
+  });
+
   test("a wake-up goes to another ingress if one is away, and a session that nobody could announce is found by the sweep", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
