@@ -106,11 +106,12 @@ describe("two lists as one", () => {
       wanted,
     };
   };
-  const source = (list: Pages<number>) => ({ pages: list, timeOf: (time: number) => String(time).padStart(4, "0") });
+  const source = (list: Pages<number>) => ({ pages: list, keyOf: (time: number) => time });
+  const latestFirst = (key: string | number, than: string | number): boolean => key >= than;
 
-  test("rows come by time, as far as both lists are there", () => {
+  test("rows come in their order, as far as both lists are there", () => {
     const [one, other] = [pages([9, 5, 1], 2), pages([8, 7, 6])];
-    const merged = mergedPages(source(one), source(other));
+    const merged = mergedPages(source(one), source(other), latestFirst);
     expect(merged.total).toBe(6);
     expect(Array.from({ length: 6 }, (_, at) => merged.rowAt(at)?.item)).toEqual([9, 8, 7, 6, 5, undefined]);
     merged.want(5);
@@ -119,7 +120,7 @@ describe("two lists as one", () => {
 
   test("a list that is alone is asked for the row that somebody looks at", () => {
     const one = pages([3, 2, 1], 1);
-    mergedPages(source(one), source(pages([]))).want(2);
+    mergedPages(source(one), source(pages([])), latestFirst).want(2);
     expect(one.wanted).toEqual([2]);
   });
 });

@@ -2,9 +2,11 @@ import type { Pages } from "./pages.ts";
 
 interface Source<Item> {
   readonly pages: Pages<Item>;
-  /** When an item was last at work: both lists have the latest first. */
-  readonly timeOf: (item: Item) => string;
+  /** What both lists are in order by. */
+  readonly keyOf: (item: Item) => Key;
 }
+
+type Key = string | number;
 
 type Merged<One, Other> =
   | { readonly from: "one"; readonly item: One }
@@ -17,10 +19,14 @@ interface MergedPages<One, Other> {
 }
 
 /**
- * Two long lists as one, by time. A list that is alone is asked for the page that somebody looks at. With both, the place of
+ * Two long lists as one, in their order: `isBefore` says whether one key comes before another or with it. A list that is alone is asked for the page that somebody looks at. With both, the place of
  * a row depends on all rows before it, so pages are asked for from the top, as far as somebody scrolls.
  */
-export function mergedPages<One, Other>(one: Source<One>, other: Source<Other>): MergedPages<One, Other> {
+export function mergedPages<One, Other>(
+  one: Source<One>,
+  other: Source<Other>,
+  isBefore: (key: Key, than: Key) => boolean,
+): MergedPages<One, Other> {
   const [first, second] = [one.pages.total, other.pages.total];
   const total = first === undefined || second === undefined ? (first ?? second) : first + second;
   if ((second ?? 0) === 0) return { total, rowAt: (index) => row("one", one.pages.rowAt(index)), want: one.pages.want };
@@ -33,7 +39,7 @@ export function mergedPages<One, Other>(one: Source<One>, other: Source<Other>):
     const b = other.pages.rowAt(next.other);
     // Which comes first cannot be said while one of them is not there.
     if ((!a && next.one < (first ?? 0)) || (!b && next.other < (second ?? 0)) || (!a && !b)) break;
-    if (a && (!b || one.timeOf(a) >= other.timeOf(b))) {
+    if (a && (!b || isBefore(one.keyOf(a), other.keyOf(b)))) {
       rows.push({ from: "one", item: a });
       next.one += 1;
     } else if (b) {
