@@ -90,7 +90,6 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     report,
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
-  const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
   const shared: ServerContext = {
     deps,
     limits,
@@ -107,7 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     checkFiles: createFilesCheck(deps.files),
     webhooks,
-    tracing,
+    tracing: createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report }),
     viewOf: createTenantViews({ ...deps, ids, now }),
     ids,
     now,
@@ -128,10 +127,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     frameworkErrors: answerBadAddress,
     clientErrorHandler: createUnreadableAnswer(ids),
   });
-  const routes: { method: string; path: string }[] = [];
-  app.addHook("onRoute", ({ method, url }) => {
-    for (const one of [method].flat()) routes.push({ method: one, path: url });
-  });
+  const routes = listedRoutes(app);
   acceptOnlyJson(app);
   addErrors(app, { log, routes });
   addGuards(app, shared);
@@ -161,7 +157,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     if (stopping.signal.aborted) return;
     stopping.abort();
     clearInterval(sweeping);
-    for (const part of [streams, changes, webhooks, tracing, shared.runMetrics]) part.stop();
+    for (const part of [streams, changes, webhooks, shared.tracing, shared.runMetrics]) part.stop();
     streams.closeAll();
   };
 
@@ -186,6 +182,15 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       clearTimeout(late);
     },
   };
+}
+
+/** The routes that are added to the app from now on. */
+function listedRoutes(app: FastifyInstance): Server["routes"] {
+  const routes: { method: string; path: string }[] = [];
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one, path: url });
+  });
+  return routes;
 }
 
 /** Removes what is no longer kept, now and each hour. */

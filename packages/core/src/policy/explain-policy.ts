@@ -32,10 +32,10 @@ export function explainPolicy(key: ExplainedKey): readonly string[] {
     `Hosts that programs in the sandbox may call: ${listed(policy.hosts, "all that the operator opened")}.`,
     policy.concurrentRuns === undefined
       ? "Runs at the same time: no limit of its own."
-      : `Runs at the same time: at most ${policy.concurrentRuns}.`,
+      : `Runs at the same time: at most ${policy.concurrentRuns}. This version does not enforce it yet.`,
     policy.spendPerDayUsd === undefined
       ? "Spending: no limit of its own."
-      : `Spending: at most $${policy.spendPerDayUsd.toFixed(2)} a day.`,
+      : `Spending: at most $${policy.spendPerDayUsd.toFixed(2)} a day. This version does not enforce it yet.`,
   ];
 }
 
