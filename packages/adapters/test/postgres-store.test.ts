@@ -5,6 +5,7 @@ import { createIds } from "@skein/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import { storeBefore } from "./versions/version-before.ts";
 import { type Database, createDatabase, startPostgres } from "../../../scripts/postgres.ts";
 
 const server = inject("postgres");
@@ -51,6 +52,40 @@ describeStore("postgres", async () => {
 });
 
 describe("postgres: what can go wrong", () => {
+  const HOUR = 3_600_000;
+  test.each([
+    ["an hour ahead", HOUR],
+    ["an hour behind", -HOUR],
+  ])(
+    "a machine whose clock is %s wakes sessions at once, and sets and hears of timers at their time",
+    async (_, wrong) => {
+      const url = await database();
+      const clock = (): number => Date.now() + wrong;
+      const [strange, right] = await Promise.all([
+        createPostgresStore({ url, poolSize: 2, clock }),
+        createPostgresStore({ url, poolSize: 2 }),
+      ]);
+      cleanups.push(async () => void (await Promise.all([strange.close(), right.close()])));
+      const script = createScript({ store: strange, ids });
+      await script.create();
+      const { sessionId, event } = script;
+      await strange.append(sessionId, [event(edited)], { dueAt: clock() });
+      // Nothing is due in an hour, and nothing since an hour.
+      const [due] = await right.due({ before: Infinity, sessionId });
+      expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
+      const claim = await right.claim({ owner: "right", leaseMs: 4000 });
+      expect(claim).toMatchObject({ kind: "leased", lease: { sessionId } });
+      if (claim.kind !== "leased") return;
+      const inTenMinutes = Date.now() + 600_000;
+      await right.release(claim.lease, { seen: claim.lastSequence, dueAt: inTenMinutes });
+      expect(await strange.due({ before: clock() + 590_000 })).toEqual([]);
+      const [later] = await strange.due({ before: clock() + 610_000 });
+      expect(Math.abs((later?.dueAt ?? 0) - (inTenMinutes + wrong))).toBeLessThan(10_000);
+      const next = await strange.claim({ owner: "strange", leaseMs: 4000 });
+      expect(next).toMatchObject({ kind: "none" });
+    },
+  );
+
   const cleanups: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
@@ -83,12 +118,13 @@ describe("postgres: what can go wrong", () => {
     expect(await other.read(script.sessionId)).toHaveLength(1);
     const client = await connected(url);
     const { rows } = await client.query("select number from skein.migrations order by number");
-    expect(rows).toEqual([1, 4, 5, 6, 7].map((number) => ({ number })));
+    expect(rows).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => ({ number })));
   });
 
   test("a database of the schema before is brought up to date, with what its runs used and with functions of today", async () => {
-    const url = await database();
-    const before = await opened(url);
+    const url = await database("template1");
+    const before = await (await storeBefore())({ url, poolSize: 4 });
+    cleanups.push(() => before.close());
     const script = createScript({ store: before, ids });
     await script.create({ metadata: { user: "ada" } });
     await script.toolTurn("hi");

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
-import type { Limits } from "@skein/server";
+import type { Limits, RetentionDays } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Agent } from "../agent-interface.ts";
@@ -10,6 +10,7 @@ import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
 import { refuseProcessOptions, registrationsOf } from "../registration.ts";
 import { checkedLimits } from "./limits.ts";
+import { checkedRetention } from "./retention.ts";
 
 /** What `skein.config.ts` exports by default: the code that agents of this server may name. */
 export interface SkeinConfig {
@@ -21,6 +22,8 @@ export interface SkeinConfig {
   readonly claude?: z.input<typeof ClaudeSettings>;
   /** The limits of one key. SKEIN_LIMITS has precedence. */
   readonly limits?: Partial<Limits>;
+  /** Days that sessions are kept after their last event, by tenant; `*` is every other tenant. SKEIN_RETENTION has precedence. */
+  readonly retention?: RetentionDays;
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
 }
@@ -30,6 +33,7 @@ export interface ServedCode {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly claude: ClaudeSettings;
   readonly limits?: Partial<Limits>;
+  readonly retention?: RetentionDays;
   readonly policy: Policy;
 }
 
@@ -42,7 +46,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "policy"], file);
+  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "retention", "policy"], file);
   return codeOf(loaded.default);
 }
 
@@ -56,7 +60,14 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
 }
 
 /** Checks the content of a config file. Unknown fields are rejected. */
-export function codeOf({ agents = [], tools = [], claude = {}, limits = {}, policy = {} }: SkeinConfig): ServedCode {
+export function codeOf({
+  agents = [],
+  tools = [],
+  claude = {},
+  limits = {},
+  retention = {},
+  policy = {},
+}: SkeinConfig): ServedCode {
   if (!Array.isArray(agents) || !Array.isArray(tools))
     throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
   const registered = [...new Set(agents.flatMap(madeByCreateAgent))];
@@ -72,6 +83,7 @@ export function codeOf({ agents = [], tools = [], claude = {}, limits = {}, poli
     tools: new Map(all.map((tool) => [tool.name, tool])),
     claude: parseInput(ClaudeSettings, claude),
     limits: checkedLimits(limits, "limits"),
+    retention: checkedRetention(retention, "retention"),
     policy: parseInput(z.object({ policy: Policy }), { policy }).policy,
   };
 }

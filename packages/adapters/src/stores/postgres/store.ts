@@ -1,7 +1,5 @@
 import {
-  type Claim,
   DUE_LIMIT,
-  type Lease,
   type Snapshot,
   type Store,
   type Stretch,
@@ -13,12 +11,17 @@ import {
 import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
 import { randomBytes } from "node:crypto";
 import { LAST_SEQUENCE, createAppend } from "./append.ts";
+import { claimOf } from "./claim-answer.ts";
 import { createConnections } from "./connections.ts";
+import { createEventMover } from "./event-mover.ts";
 import type { Statement, TextRow } from "./query.ts";
-import { countSessions, listSessions, pageOfMessages, pageOfRuns, toolUsageOf, usageOf } from "./lists.ts";
+import { countSessions, listSessions, pageOfMessages, pageOfRuns } from "./lists.ts";
 import { migrate } from "./migrate.ts";
+import { createRollUp } from "./roll-up.ts";
+import { toolUsageOf, usageOf } from "./usage.ts";
 import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
+import { createServerClock, onServerClock } from "./server-clock.ts";
 import { listChanged, listOpenAwaits, placesOf, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
 import {
@@ -40,6 +43,8 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number;
   /** The writer's clock, for the times of events. Leases and timers go by the database's. */
   readonly now?: () => number;
+  /** The clock of this machine, in which callers say when a session is due. */
+  readonly clock?: () => number;
 }
 
 const SCAN_PAGE = 1000;
@@ -134,7 +139,12 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
  * Each verb is one function in the database and one round trip. Events are handed to this process's followers by the
  * append itself; other processes hear of them by NOTIFY after the commit, and find what was not announced by a sweep.
  */
-export async function createPostgresStore({ url, poolSize = 6, now = Date.now }: PostgresStoreOptions): Promise<Store> {
+export async function createPostgresStore({
+  url,
+  poolSize = 6,
+  now = Date.now,
+  clock = Date.now,
+}: PostgresStoreOptions): Promise<Store> {
   const connections = createConnections({ url, poolSize });
   try {
     await refusePooler(connections);
@@ -152,7 +162,10 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     now,
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
-  await notifications.listening;
+  const mover = createEventMover(connections);
+  const rollUp = createRollUp(connections);
+  const serverClock = createServerClock({ query, clock });
+  await Promise.all([notifications.listening, serverClock.measure()]);
 
   /** Refuses an id that is not there; one that is no UUID cannot be. */
   async function mustExist(sessionId: string, tenant: string | undefined): Promise<void> {
@@ -181,10 +194,11 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     return { events: rows.map(eventOf), full: rows.length === events || Number(rows.at(-1)?.[SIZE] ?? 0) >= bytes };
   }
 
-  return {
+  const store: Store = {
     async append(sessionId, events, options = {}) {
       const appended = await append(sessionId, events, options);
       if (appended.repeated) return appended;
+      rollUp.noted();
       followers.deliver(sessionId, appended.events);
       notifications.announce(sessionId, appended.events.at(-1)?.sequence ?? 0);
       return appended;
@@ -300,36 +314,19 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     records: createPostgresRecords(connections, now),
     async close() {
       if (connections.closed) return;
+      mover.stop();
+      rollUp.stop();
+      serverClock.stop();
       followers.close();
       await notifications.close();
       await connections.close();
     },
   };
+  return onServerClock(store, serverClock);
 }
 
 function isUuid(id: string): boolean {
   return Uuid.safeParse(id).success;
-}
-
-function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Lease, "fence">): Claim {
-  const [code, first = "", fence, lastSequence] = answer.split(" ");
-  switch (code) {
-    case "leased": {
-      const lease = { sessionId: first, fence: Number(fence), owner, leaseMs };
-      return { kind: "leased", lease, lastSequence: Number(lastSequence) };
-    }
-    case "busy":
-      return { kind: "busy", until: Number(first) };
-    case "none":
-      return { kind: "none", nextAt: first === "0" ? null : Number(first) };
-    case "unreadable":
-      throw new KnownError(
-        "unreadable",
-        `Session ${sessionId} holds facts of a newer Skein. Let a newer one drive it.`,
-      );
-    default:
-      throw sessionNotFound(sessionId);
-  }
 }
 
 function snapshotOf([sequence, version, state]: TextRow): Snapshot {
