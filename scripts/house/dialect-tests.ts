@@ -12,8 +12,13 @@ export function dialectTests({ files }: SourceTree): readonly Finding[] {
   return [...dialects].flatMap(([name, file]) => {
     const test = new RegExp(`^packages/[^/]+/test/dialects/${name}(?:/.*)?\\.test\\.ts$`, "u");
     if (paths.some((path) => test.test(path))) return [];
-    const home = file.split("/").slice(0, 2).join("/");
+    const home = testHome(file.split("/").slice(0, 2).join("/"));
     const sentence = `is of the dialect "${name}", which has no test. It belongs in ${home}/test/dialects/${name}.test.ts, by that protocol's own published client.`;
     return [{ file, line: 1, sentence }];
   });
+}
+
+/** The words of a dialect are in `protocol`, which can start no server: its clients are tried where its handlers are. */
+function testHome(folder: string): string {
+  return folder === "packages/protocol" ? "packages/server" : folder;
 }

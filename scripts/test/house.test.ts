@@ -107,6 +107,11 @@ describe("a mistake fails with one line that says where it is and where the thin
       "packages/server/src/x.ts:1 has 351 lines; a file has at most 350. Move a part that has a name of its own into a file of that name.",
     ],
     [
+      "a dialect without its test that has only its words yet",
+      { "packages/protocol/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
+      'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. It belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
+    ],
+    [
       "a dialect without its test",
       { "packages/server/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
       'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. It belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',

@@ -1,6 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { type BrowserContext, chromium } from "playwright-core";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -10,35 +8,29 @@ export function chromiumPath(): string | undefined {
   return [process.env["CHROMIUM"], ...PLACES].find((path) => path !== undefined && existsSync(path));
 }
 
+interface Screen {
+  readonly width: number;
+  readonly height: number;
+  readonly dark?: boolean;
+  readonly scale?: number;
+  readonly touch?: boolean;
+}
+
 export interface OpenBrowser {
   readonly context: BrowserContext;
-  /** Another profile in the same browser. */
+  /** Another profile in the same browser, with cookies and connections of its own. */
   newContext(): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
 /** The machine's own Chromium with a new profile. It talks to loopback only. */
-export async function openBrowser(options: {
-  width: number;
-  height: number;
-  dark?: boolean;
-  scale?: number;
-  touch?: boolean;
-}): Promise<OpenBrowser> {
+export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error("Chromium is not installed. On Debian: apt-get install chromium.");
-  const profile = mkdtempSync(join(tmpdir(), "skein-browser-"));
-  const context = await chromium.launchPersistentContext(profile, {
+  const browser = await chromium.launch({
     executablePath,
     headless: true,
-    viewport: { width: options.width, height: options.height },
-    deviceScaleFactor: options.scale ?? 1,
-    colorScheme: options.dark === true ? "dark" : "light",
-    hasTouch: options.touch === true,
-    isMobile: options.touch === true,
-    locale: "en-GB",
     args: [
-      "--headless",
       "--no-sandbox",
       "--disable-gpu",
       "--disable-quic",
@@ -48,16 +40,14 @@ export async function openBrowser(options: {
       "--disable-sync",
     ],
   });
-  return {
-    context,
-    async newContext() {
-      const browser = context.browser();
-      if (!browser) throw new Error("The browser is gone.");
-      return browser.newContext({ viewport: { width: options.width, height: options.height } });
-    },
-    async close() {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
-  };
+  const newContext = (): Promise<BrowserContext> =>
+    browser.newContext({
+      viewport: { width: screen.width, height: screen.height },
+      deviceScaleFactor: screen.scale ?? 1,
+      colorScheme: screen.dark === true ? "dark" : "light",
+      hasTouch: screen.touch === true,
+      isMobile: screen.touch === true,
+      locale: "en-GB",
+    });
+  return { context: await newContext(), newContext, close: () => browser.close() };
 }

@@ -6,12 +6,13 @@ import { createRoot } from "react-dom/client";
 // oxlint-disable-next-line import/no-unassigned-import -- a style has nothing to import.
 import "./styles/index.css";
 import { takeKey } from "./api/login.ts";
+import { timedFetch } from "./api/server-clock.ts";
 import { App } from "./app.tsx";
 import { applyTheme, chosenTheme } from "./shell/theme.ts";
 
 applyTheme(chosenTheme());
 // The browser's cookie says who calls.
-const client = createClient({ url: "" });
+const client = createClient({ url: "", fetch: timedFetch });
 const key = takeKey();
 const root = document.getElementById("root");
 if (root)

@@ -22,6 +22,9 @@ export type Webhook = RouteOutput<"listWebhooks">["data"][number];
 export type UsageRow = RouteOutput<"usage">["data"][number];
 export type ToolUsageRow = RouteOutput<"toolUsage">["data"][number];
 export type Health = RouteOutput<"health">;
+export type ApiKey = RouteOutput<"listKeys">["data"][number];
+export type NewApiKey = RouteInput<"createKey">["body"];
+export type KeyScope = ApiKey["scopes"][number];
 export type NewAgent = RouteInput<"createAgent">["body"];
 export type AgentChange = RouteInput<"patchAgent">["body"];
 export type MessageMode = "queue" | "steer" | "interrupt";
@@ -151,6 +154,17 @@ export function createApi(client: Client) {
     archiveAgent: (id: string) => client.archiveAgent({ params: { agent_id: id } }),
     restoreAgent: (id: string) => client.restoreAgent({ params: { agent_id: id } }),
     tools: async () => (await client.listTools()).data,
+
+    keys: async () => (await client.listKeys()).data,
+    createKey: (body: NewApiKey) => client.createKey({ body }),
+    /** Another key in its place; the old one stays good for an hour. */
+    rotateKey: (id: string) => client.rotateKey({ params: { key_id: id }, body: {} }),
+    revokeKey: async (id: string): Promise<undefined> => {
+      await client.revokeKey({ params: { key_id: id } });
+      return undefined;
+    },
+    policy: () => client.getPolicy(),
+    policyOfKey: (id: string) => client.getKeyPolicy({ params: { key_id: id } }),
 
     models: async () => (await client.listModels()).data,
     addModel: (name: string, isDefault: boolean) => client.addModel({ body: { name, is_default: isDefault } }),

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { serverNow } from "../api/server-clock.ts";
 import type { Agent, HistorySession, Session } from "../api/api.ts";
 import { type ListedRow, rowOfHistory, rowOfSession } from "../sessions/listed-row.ts";
 import { visibleLine } from "../text/safe-text.ts";
@@ -17,7 +18,7 @@ interface LastSessionsProps {
 
 /** The sessions that were at work last, of both worlds, one line each. */
 export function LastSessions({ sessions, agents, history = [], most = 50 }: LastSessionsProps) {
-  const now = Date.now();
+  const now = serverNow();
   const nameOf = (agentId: string): string => agents.find(({ id }) => id === agentId)?.name ?? "";
   const rows: readonly ListedRow[] = [
     ...sessions.map((session) => rowOfSession(session, nameOf(session.agent_id), now)),

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import { serverNow } from "../api/server-clock.ts";
 import { useActive, useAgents, useApi, useAwaits, useMe } from "../api/context.tsx";
 import { ActivityCalendar } from "../charts/activity-calendar.tsx";
 import { CostCard } from "../charts/cost-card.tsx";
@@ -32,7 +33,7 @@ export function HomePage() {
     <>
       <header className="top">
         <h1>Home</h1>
-        <span className="faint desk-only">{longDay(Date.now())}</span>
+        <span className="faint desk-only">{longDay(serverNow())}</span>
         <span className="grow" />
         <NewSessionButton />
       </header>

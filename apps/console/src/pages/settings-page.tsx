@@ -1,7 +1,9 @@
 import { useState } from "react";
 import { useHealth } from "../api/context.tsx";
+import { KeysSection } from "../settings/keys-section.tsx";
 import { MeSection } from "../settings/me-section.tsx";
 import { ModelsSection } from "../settings/models-section.tsx";
+import { PolicySection } from "../settings/policy-section.tsx";
 import { WebhooksSection } from "../settings/webhooks-section.tsx";
 import { turnNoticesOff, turnNoticesOn, wantsNotices } from "../shell/notices.ts";
 import { type Theme, applyTheme, chosenTheme } from "../shell/theme.ts";
@@ -72,6 +74,8 @@ export function SettingsPage({ onLogOut }: { onLogOut: () => void }) {
             </div>
           </section>
           <MeSection />
+          <PolicySection />
+          <KeysSection />
           <section>
             <div className="h">
               <h2>Health</h2>

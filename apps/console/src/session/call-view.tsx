@@ -1,5 +1,6 @@
 import { type Content, blocksOf, textOf } from "@skein/protocol";
 import { memo, useState } from "react";
+import { serverNow } from "../api/server-clock.ts";
 import { CodeBox } from "../text/code-box.tsx";
 import { Difference } from "../text/difference.tsx";
 import { editsOf, lineChanges } from "../text/line-changes.ts";
@@ -110,7 +111,7 @@ function WaitView({ call }: { call: Call }) {
         {wait.kind === "approval" ? "an approval" : wait.kind === "question" ? "an answer" : "a result from outside"}.
       </p>
     );
-  const waited = duration((wait.closedAt ?? Date.now()) - wait.openedAt);
+  const waited = duration((wait.closedAt ?? serverNow()) - wait.openedAt);
   const changed = wait.kind === "approval" && isChangedInput(wait.answer?.content);
   const words = {
     answered: changed ? "Approved with another input" : wait.answer?.isError ? "Denied" : "Answered",

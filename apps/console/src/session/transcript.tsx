@@ -1,5 +1,6 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { VList, type VListHandle } from "virtua";
+import { serverNow } from "../api/server-clock.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { CallsOpen } from "./call-view.tsx";
 import { groupSteps, StepGroup } from "./step-group.tsx";
@@ -240,7 +241,7 @@ function markedCall(view: SessionView, at: number): string | null {
 
 function endOf(item: Item | undefined): number {
   if (item?.kind !== "step") return item?.at ?? 0;
-  if (item.state === "running") return Math.ceil(Date.now() / 1000) * 1000;
+  if (item.state === "running") return Math.ceil(serverNow() / 1000) * 1000;
   const ends = item.calls.map(({ endedAt }) => endedAt ?? 0);
   return Math.max(item.at, item.generatedAt ?? 0, ...ends);
 }

@@ -1,3 +1,4 @@
+import { serverNow } from "../api/server-clock.ts";
 import type { HistorySession, Session } from "../api/api.ts";
 import { useChangedRows } from "../api/changes.ts";
 import { useApi, useMe } from "../api/context.tsx";
@@ -50,7 +51,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   );
   const shown = (session: Session): ListedRow => {
     const latest = rows.get(session.id) ?? session;
-    return rowOfSession(latest, names.get(latest.agent_id) ?? "", Date.now());
+    return rowOfSession(latest, names.get(latest.agent_id) ?? "", serverNow());
   };
   const count = titled.total ?? 0;
   const excerpts = new Map(said.matches.map(({ session, excerpt }) => [session.id, excerpt]));

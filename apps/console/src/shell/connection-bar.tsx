@@ -1,5 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Health } from "../api/api.ts";
+import { clockAhead } from "../api/server-clock.ts";
 import { duration } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { clockSeconds } from "../ui/times.ts";
@@ -11,10 +12,10 @@ const PATIENCE_MS = 3000;
 /** Says that the server cannot be reached, and from when the data on the page is. */
 export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   const now = useNow(1000, health.isError);
-  const since = health.dataUpdatedAt;
+  const since = health.dataUpdatedAt === 0 ? 0 : health.dataUpdatedAt + clockAhead();
   if (!health.isError || now - since < PATIENCE_MS) {
     const failed = health.data?.dependencies?.filter(({ status }) => status === "failed") ?? [];
-    if (failed.length === 0) return null;
+    if (failed.length === 0) return <ClockNote />;
     return (
       <div className="net" role="status">
         <Icon name="warn" small />
@@ -36,6 +37,24 @@ export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
       <button type="button" className="btn" onClick={() => void health.refetch()}>
         Try now
       </button>
+    </div>
+  );
+}
+
+/** Less is nothing that anybody would see on a page. */
+const WRONG_MS = 120_000;
+
+/** Says that this device and the server do not agree on the time. */
+function ClockNote() {
+  const ahead = clockAhead();
+  if (Math.abs(ahead) < WRONG_MS) return null;
+  return (
+    <div className="net" role="status">
+      <Icon name="clock" small />
+      <span>
+        The clock of this device is {duration(Math.abs(ahead))} {ahead > 0 ? "behind" : "ahead of"} the server’s. Times
+        here are the server’s.
+      </span>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** Moments as people say them, in the reader's own time zone. */
+import { serverNow } from "../api/server-clock.ts";
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const CLOCK_SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -23,7 +24,7 @@ export function shortDay(at: string | number | Date): string {
 }
 
 /** The time today, the day this year, else the date. */
-export function when(at: string | number, now = Date.now()): string {
+export function when(at: string | number, now = serverNow()): string {
   const then = new Date(at);
   const today = new Date(now);
   if (sameDay(then, today)) return clock(at);
@@ -31,7 +32,7 @@ export function when(at: string | number, now = Date.now()): string {
 }
 
 /** The heading under which a list shows a moment: Today, Yesterday, or the day. */
-export function dayHeading(at: string | number, now = Date.now()): string {
+export function dayHeading(at: string | number, now = serverNow()): string {
   const then = new Date(at);
   if (sameDay(then, new Date(now))) return "Today";
   if (sameDay(then, new Date(now - 86_400_000))) return "Yesterday";

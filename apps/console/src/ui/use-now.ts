@@ -1,11 +1,12 @@
 import { useEffect, useState } from "react";
+import { serverNow } from "../api/server-clock.ts";
 
 /** The time, again every so many milliseconds: for what says how long something takes. */
 export function useNow(everyMs = 1000, isOn = true): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(() => serverNow());
   useEffect(() => {
     if (!isOn) return undefined;
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(serverNow()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs, isOn]);
   return now;

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { serverNow } from "../api/server-clock.ts";
 import { DAY_MS } from "../charts/day-bars.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
@@ -22,7 +23,7 @@ export interface UsageRange {
 export function useUsageRange(): UsageRange {
   const [value, setValue] = useQueryValue("range");
   const days = RANGES.find(([one]) => one === value)?.[2] ?? 30;
-  const from = useMemo(() => new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS), [days]);
+  const from = useMemo(() => new Date(Math.floor(serverNow() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS), [days]);
   const bounds = useMemo(
     () => ({ from: from.toISOString(), to: new Date(from.getTime() + days * DAY_MS).toISOString() }),
     [from, days],

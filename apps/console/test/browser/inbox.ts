@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import type { World } from "./world.ts";
 
 const question = {
@@ -7,8 +7,8 @@ const question = {
 
 /** What waits for a person, answered on the first page. */
 export function describeInbox(shared: { readonly world: World }): void {
-  describe("the inbox", () => {
-    test("a question, an approval and a frontend tool are answered in place", async () => {
+  describe.concurrent("the inbox", () => {
+    test("a question, an approval and a frontend tool are answered in place", async ({ expect }) => {
       const { world } = shared;
       const ids = [
         await world.begin("Reports", "Ask me for a colour", [
@@ -40,7 +40,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("of two browsers that answer at once, one approves and the other is told so", async () => {
+    test("of two browsers that answer at once, one approves and the other is told so", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "Drop the old table", [
         { tools: [{ name: "Bash", input: { command: "drop table old" } }] },
@@ -54,6 +54,22 @@ export function describeInbox(shared: { readonly world: World }): void {
       const effects = (await world.client.listEffects({ params: { session_id: id } })).data;
       expect(effects).toHaveLength(1);
       await Promise.all(pages.map((page) => page.close()));
+    });
+
+    test("a call is approved with another input, which runs and which the model is told", async ({ expect }) => {
+      const { world } = shared;
+      const id = await world.begin("Infra", "List everything", [
+        { tools: [{ name: "Bash", input: { command: "ls -R /" } }] },
+        { text: "I was told: $LAST" },
+      ]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator("article.ask").getByRole("button", { name: "Change the input…" }).click();
+      await page.getByLabel("command").fill("git log --oneline -20 src/jobs");
+      await page.getByRole("button", { name: "Approve the changed call" }).click();
+      await page.locator(".md", { hasText: "a person changed its input" }).waitFor();
+      const [effect] = (await world.client.listEffects({ params: { session_id: id } })).data;
+      expect(effect?.input).toEqual({ command: "git log --oneline -20 src/jobs" });
+      await page.close();
     });
 
     test("an approval is denied with a reason by keys alone", async () => {

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import axeCore from "axe-core";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import type { Page } from "playwright-core";
 import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
-import type { World } from "./world.ts";
+import { type World, go } from "./world.ts";
 
 interface Violation {
   readonly id: string;
@@ -14,8 +14,8 @@ interface Violation {
 
 /** Every page: reachable, usable by keyboard and on a phone, and accessible. */
 export function describePages(shared: { readonly world: World }): void {
-  describe("every page", () => {
-    test("has nothing serious to say for axe, light and dark", async () => {
+  describe.concurrent("every page", () => {
+    test("has nothing serious to say for axe, light and dark", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Fixer", "For axe", [
         {
@@ -42,9 +42,7 @@ export function describePages(shared: { readonly world: World }): void {
         `/history/${await claudeSession(world)}`,
       ];
       for (const path of [...pages, "/usage", "/sql", "/settings"]) {
-        await page.goto(`${world.url}${path}`);
-        await page.locator("h1, [role=dialog]").first().waitFor();
-        await page.waitForLoadState("networkidle", { timeout: 800 }).catch(() => undefined);
+        await go(page, path);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
           for (const { id: rule, impact, nodes } of await axe(page, colorScheme === "dark"))
@@ -56,7 +54,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     }, 120_000);
 
-    test("sessions are searched as it is typed, filters stand in the address, and keys open one", async () => {
+    test("sessions are searched as it is typed, filters stand in the address, and keys open one", async ({
+      expect,
+    }) => {
       const { world } = shared;
       await world.begin("Helper", "A needle in the list", [{ text: "This is said only in an answer." }]);
       const page = await world.open("/sessions");
@@ -91,33 +91,38 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test.skipIf(!existsSync("/usr/bin/bwrap"))("a question in SQL is asked, shown, and is a link", async () => {
-      const { world } = shared;
-      const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
-      await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 10_000 })
-        .toBe("completed");
-      const page = await world.open("/sql");
-      await page.getByRole("button", { name: "How do sessions end?" }).click();
-      await page.locator(".res tbody tr").first().waitFor({ timeout: 25_000 });
-      await expect.poll(() => page.url()).toContain("q=");
-      await page.getByRole("button", { name: "Chart" }).click();
-      await page.locator(".resfig rect").first().waitFor();
-      await page.getByRole("button", { name: /platform\.sessions/ }).click();
-      await page.getByRole("button", { name: /finished_at/ }).waitFor();
-      await page.close();
-    });
+    test.skipIf(!existsSync("/usr/bin/bwrap"))(
+      "a question in SQL is asked, shown, and is a link",
+      async ({ expect }) => {
+        const { world } = shared;
+        const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
+        await expect
+          .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, {
+            timeout: 10_000,
+          })
+          .toBe("completed");
+        const page = await world.open("/sql");
+        await page.getByRole("button", { name: "How do sessions end?" }).click();
+        await page.locator(".res tbody tr").first().waitFor({ timeout: 25_000 });
+        await expect.poll(() => page.url()).toContain("q=");
+        await page.getByRole("button", { name: "Chart" }).click();
+        await page.locator(".resfig rect").first().waitFor();
+        await page.getByRole("button", { name: /platform\.sessions/ }).click();
+        await page.getByRole("button", { name: /finished_at/ }).waitFor();
+        await page.close();
+      },
+    );
 
-    test("the first page loads at most 250 kB of script, gzipped", async () => {
+    test("the first page loads at most 250 kB of script, gzipped", async ({ expect }) => {
       const { world } = shared;
-      const page = await world.context.newPage();
+      const page = await (await world.newContext()).newPage();
       const scripts: string[] = [];
       page.on("response", (response) => {
         if (response.url().endsWith(".js")) scripts.push(response.url());
       });
       await page.goto(`${world.url}/#key=${world.platform.key}`);
       await page.locator("h1", { hasText: "Home" }).waitFor();
-      await page.waitForTimeout(500);
+      await go(page, "/");
       const sizes = await Promise.all(scripts.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
       await page.close();
@@ -139,7 +144,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("on a phone the session has its prompt, its inspector as a sheet, and nothing scrolls sideways", async () => {
+    test("on a phone the session has its prompt, its inspector as a sheet, and nothing scrolls sideways", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "On the phone", [
         {
@@ -152,12 +159,11 @@ export function describePages(shared: { readonly world: World }): void {
       const page = await world.open("/");
       await page.setViewportSize({ width: 390, height: 844 });
       for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/settings"]) {
-        await page.goto(`${world.url}${path}`);
-        await page.locator("h1").first().waitFor();
+        await go(page, path);
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
       }
-      await page.goto(`${world.url}/sessions/${id}`);
+      await go(page, `/sessions/${id}`);
       await page.getByRole("button", { name: "Inspector" }).click();
       await page.getByRole("tab", { name: "Session" }).waitFor();
       await page.close();
@@ -165,7 +171,7 @@ export function describePages(shared: { readonly world: World }): void {
 
     test("a wrong key leads to the login page, and a right one from there to the first page", async () => {
       const { world } = shared;
-      const page = await world.context.newPage();
+      const page = await (await world.newContext()).newPage();
       await page.goto(`${world.url}/#key=a-wrong-key-of-some-length`);
       await page.getByText("does not know this key").waitFor();
       await page.getByLabel("Key").fill(world.platform.key);
@@ -174,14 +180,17 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async () => {
+    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async ({
+      expect,
+    }) => {
       const { world } = shared;
-      const page = await world.open("/settings");
+      const context = await world.newContext();
+      const page = await world.open("/settings", context);
       await page.getByText("Logged in until").waitFor();
       const kept =
         "JSON.stringify([location.href, document.cookie, {...localStorage}, {...sessionStorage}, history.state])";
       expect(await page.evaluate(kept)).not.toContain(world.platform.key);
-      const [cookie] = (await world.context.cookies(world.url)).filter(({ name }) => name.startsWith("skein-"));
+      const [cookie] = (await context.cookies(world.url)).filter(({ name }) => name.startsWith("skein-"));
       expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
       expect(cookie?.value).not.toContain(world.platform.key);
       await page.reload();
@@ -221,7 +230,8 @@ async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violatio
     return result.value;
   };
   await evaluate(`window.axe ? 0 : (()=>{${axeCore.source}})() ?? 0`);
-  const options = { resultTypes: ["violations"], ...(isColourOnly && { runOnly: ["color-contrast"] }) };
+  const runOnly = isColourOnly ? ["color-contrast"] : ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+  const options = { resultTypes: ["violations"], runOnly };
   return (await evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
   )) as readonly Violation[];

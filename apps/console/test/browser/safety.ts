@@ -1,8 +1,8 @@
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { PAYLOADS } from "./payloads.ts";
-import type { World } from "./world.ts";
+import { type World, go } from "./world.ts";
 
 /** A host on loopback that nobody may ask anything. */
 async function startCanary(): Promise<{ url: string; asked: string[]; close: () => void }> {
@@ -17,8 +17,8 @@ async function startCanary(): Promise<{ url: string; asked: string[]; close: () 
 
 /** Texts of models and tools that try to run something or to ask another host. */
 export function describeSafety(shared: { readonly world: World }): void {
-  describe("hostile texts", () => {
-    test("none of them runs a script, opens a dialog or asks another host, wherever it stands", async () => {
+  describe.concurrent("hostile texts", () => {
+    test("none of them runs a script, opens a dialog or asks another host, wherever it stands", async ({ expect }) => {
       const { world } = shared;
       const canary = await startCanary();
       const payloads = PAYLOADS.map((payload) => payload.replaceAll("CANARY", canary.url));
@@ -75,9 +75,7 @@ export function describeSafety(shared: { readonly world: World }): void {
         "/settings",
         "/usage",
       ]) {
-        await page.goto(`${world.url}${path}`);
-        await page.locator("h1, [role=dialog]").first().waitFor();
-        await page.waitForTimeout(120);
+        await go(page, path);
       }
       expect({ dialogs, outside, asked: canary.asked }).toEqual({ dialogs: [], outside: [], asked: [] });
       expect(await page.evaluate("window.pwned")).toBeUndefined();
@@ -85,7 +83,7 @@ export function describeSafety(shared: { readonly world: World }): void {
       canary.close();
     }, 60_000);
 
-    test("the page is served with a policy that allows nothing inline, and cannot be framed", async () => {
+    test("the page is served with a policy that allows nothing inline, and cannot be framed", async ({ expect }) => {
       const { headers } = await fetch(shared.world.url);
       const policy = headers.get("content-security-policy") ?? "";
       expect(policy).toContain("default-src 'none'");

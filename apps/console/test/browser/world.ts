@@ -1,15 +1,16 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "@skein/client";
 import type { Step } from "@skein/simulator";
 import type { BrowserContext, Page } from "playwright-core";
 import { build } from "vite";
-import { type OpenBrowser, openBrowser } from "../../dev/browser.ts";
+import { openBrowser } from "../../dev/browser.ts";
 import { type Platform, startPlatform } from "../../dev/platform.ts";
 import { type ScriptedModel, startScriptedModel } from "../../dev/scripted-model.ts";
 
 const CONSOLE = join(import.meta.dirname, "../..");
+const ROOT = join(CONSOLE, "../..");
 const CONFIG = join(CONSOLE, "dev/skein.config.ts");
 
 /** A built console over a real platform, and a browser in front of it: shared by all tests of a file. */
@@ -19,34 +20,62 @@ export interface World {
   readonly url: string;
   readonly model: ScriptedModel;
   readonly client: Client;
-  readonly context: BrowserContext;
-  /** A page that is logged in, at an address. */
-  open(path: string): Promise<Page>;
+  /** Another profile of the browser: cookies and connections of its own. */
+  newContext(): Promise<BrowserContext>;
+  /** A page that is logged in, at an address; in a profile of its own unless one is given. */
+  open(path: string, context?: BrowserContext): Promise<Page>;
   /** Ends the platform as a crash would and starts it again at the same place. */
   crash(whileGone?: () => Promise<void>): Promise<void>;
   /** The folder in which Claude Code would keep its data. */
   readonly claudeFolder: string;
-  /** A session with an agent of the seed, after its first prompt was sent. */
+  /** A session with an agent of the seed, in which nothing was said yet. */
+  create(agent: string, title: string): Promise<string>;
+  /** The model answers a prompt with these steps, and the prompt is sent. */
+  say(id: string, prompt: string, steps: readonly Step[]): Promise<void>;
+  /** Both in one. */
   begin(agent: string, prompt: string, steps: readonly Step[]): Promise<string>;
   close(): Promise<void>;
 }
 
 export interface WorldOptions {
   readonly withAgents?: boolean;
-  /** A browser that is open already. */
-  readonly context?: BrowserContext;
+}
+
+/** Goes to another address without loading the page again, as a click would, and waits until it shows what it has. */
+export async function go(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`);
+  await page.locator("h1, [role=dialog]").first().waitFor();
+  await page.locator("main [aria-busy]").first().waitFor({ state: "detached" });
 }
 
 /** The files of the console as they are now, built once for all tests of a process, until `removeBuilt`. */
 let built: Promise<string> | undefined;
 
 export async function removeBuilt(): Promise<void> {
-  if (built) rmSync(await built, { recursive: true, force: true });
+  const folder = await built;
+  if (folder !== undefined && folder !== join(CONSOLE, "dist")) rmSync(folder, { recursive: true, force: true });
   built = undefined;
+}
+
+function isNewerThanSources(file: string): boolean {
+  const builtAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const used = ["apps/console", "packages/client", "packages/protocol"].map((folder) => join(ROOT, folder));
+  return used.every((folder) =>
+    [join(folder, "package.json"), ...filesIn(join(folder, "src"))].every((one) => statSync(one).mtimeMs <= builtAt),
+  );
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 function builtConsole(): Promise<string> {
   built ??= (async () => {
+    const installed = join(CONSOLE, "dist");
+    // The install has built it; what was changed since is built again, beside it.
+    if (isNewerThanSources(join(installed, "index.html"))) return installed;
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
     await build({
       configFile: join(CONSOLE, "vite.config.ts"),
@@ -58,24 +87,25 @@ function builtConsole(): Promise<string> {
   return built;
 }
 
-export async function createWorld({ withAgents = true, context }: WorldOptions = {}): Promise<World> {
+export async function createWorld({ withAgents = true }: WorldOptions = {}): Promise<World> {
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
   const config = withAgents ? { config: CONFIG } : {};
   const consoleFolder = await builtConsole();
   const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
-  const browser: OpenBrowser = context
-    ? { context, newContext: async () => context, close: async () => {} }
-    : await openBrowser({ width: 1280, height: 800 });
+  const browser = await openBrowser({ width: 1280, height: 800 });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   const world: World = {
     platform,
     url: platform.url,
     model,
     client,
-    context: browser.context,
-    async open(path) {
-      const page = await browser.context.newPage();
+    newContext: browser.newContext,
+    async open(path, given) {
+      // A profile of its own: six connections to a server are few for pages that all follow it.
+      const profile = given ?? (await browser.newContext());
+      const page = await profile.newPage();
+      page.once("close", () => void profile.close().catch(() => undefined));
       await page.goto(`${platform.url}${path}#key=${platform.key}`);
       // Logged in: the cookie is there, and other addresses can be opened.
       await page.locator(".app").waitFor();
@@ -89,13 +119,19 @@ export async function createWorld({ withAgents = true, context }: WorldOptions =
       world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
     },
     async begin(agentName, prompt, steps) {
+      const id = await world.create(agentName, prompt.slice(0, 60));
+      await world.say(id, prompt, steps);
+      return id;
+    },
+    async say(id, prompt, steps) {
       model.plays(prompt, steps);
+      await client.postMessage({ params: { session_id: id }, body: { role: "user", content: { text: prompt } } });
+    },
+    async create(agentName, title) {
       const { data: agents } = await client.listAgents({ query: { limit: 200 } });
       const agent = agents.find(({ name }) => name === agentName);
       if (!agent) throw new Error(`No agent ${agentName}.`);
-      const { id } = await client.createSession({ body: { agent_id: agent.id, title: prompt.slice(0, 60) } });
-      await client.postMessage({ params: { session_id: id }, body: { role: "user", content: { text: prompt } } });
-      return id;
+      return (await client.createSession({ body: { agent_id: agent.id, title } })).id;
     },
     async close() {
       await browser.close();

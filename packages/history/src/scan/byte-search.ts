@@ -10,6 +10,8 @@ export interface ByteSearch {
   grow(bytes: number): Buffer;
   /** The next position of `needle` in `buffer()[at, end)`, or -1. A hit may be wrong in a few bytes: see the .wat file. */
   find(needle: Needle, at: number, end: number): number;
+  /** The next position of a text beyond ASCII, as it is (its first byte is the same in either case) or escaped (it begins with `\u`). */
+  findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
   /** Prepares a needle for `find`: at most 32 needles. Of a needle only the first 120 bytes are searched for. */
   needle(bytes: Uint8Array): Needle;
   /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. */
@@ -19,10 +21,12 @@ export interface ByteSearch {
 export interface Needle {
   readonly at: number;
   readonly length: number;
+  /** The first byte as it was given. */
+  readonly lead: number;
 }
 
 const code =
-  "AGFzbQEAAAABCQFgBH9/f38BfwIPAQNlbnYGbWVtb3J5AgABAwIBAAcIAQRmaW5kAAAKhAMBgQMCA3sHfyADQQFrIQcgASAHayEIQSD9DyEGIAItAAD9DyEEIAIgB2otAAD9DyEFAkADQAJAA0AgAEHAAGogCEoNASAAIAdqIQwgAP0AAAAgBv1QIAT9IyAM/QAAACAG/VAgBf0j/U4gAP0AABAgBv1QIAT9IyAM/QAAECAG/VAgBf0j/U79UCAA/QAAICAG/VAgBP0jIAz9AAAgIAb9UCAF/SP9TiAA/QAAMCAG/VAgBP0jIAz9AAAwIAb9UCAF/SP9Tv1Q/VD9Uw0BIABBwABqIQAMAAsLIABBwABqIQ0CQANAIAAgCE4NAyAAIA1ODQEgAP0AAAAgBv1QIAT9IyAAIAdq/QAAACAG/VAgBf0j/U79ZCEJAkADQCAJRQ0BIAAgCWhqIQogCiAITg0FIAkgCUEBa3EhCUEBIQsCQANAIAsgB04EQCAKDwsgCiALai0AAEEgciACIAtqLQAARw0BIAtBAWohCwwACwsMAAsLIABBEGohAAwACwsMAAsLQX8L";
+  "AGFzbQEAAAABGgNgBH9/f38Bf2AHf39/f39/fwF/YAJ/fwF/Ag8BA2VudgZtZW1vcnkCAAEDBAMAAQIHEgIEZmluZAAAB2ZvcmVpZ24AAQqFBwOBAwIDewd/IANBAWshByABIAdrIQhBIP0PIQYgAi0AAP0PIQQgAiAHai0AAP0PIQUCQANAAkADQCAAQcAAaiAISg0BIAAgB2ohDCAA/QAAACAG/VAgBP0jIAz9AAAAIAb9UCAF/SP9TiAA/QAAECAG/VAgBP0jIAz9AAAQIAb9UCAF/SP9Tv1QIAD9AAAgIAb9UCAE/SMgDP0AACAgBv1QIAX9I/1OIAD9AAAwIAb9UCAE/SMgDP0AADAgBv1QIAX9I/1O/VD9UP1TDQEgAEHAAGohAAwACwsgAEHAAGohDQJAA0AgACAITg0DIAAgDU4NASAA/QAAACAG/VAgBP0jIAAgB2r9AAAAIAb9UCAF/SP9Tv1kIQkCQANAIAlFDQEgACAJaGohCiAKIAhODQUgCSAJQQFrcSEJQQEhCwJAA0AgCyAHTgRAIAoPCyAKIAtqLQAAQSByIAIgC2otAABHDQEgC0EBaiELDAALCwwACwsgAEEQaiEADAALCwwACwtBfwvyAwIOewh/QdwA/Q8hDEH1AP0PIQ0gBv0PIQ4gA0EBayEVIAVBAWshFkEg/Q8hCyACLQAA/Q8hByACIBVqLQAA/Q8hCCAELQAA/Q8hCSAEIBZqLQAA/Q8hCgJAA0AgACABTg0BIAAgHE4EQCAA/QAAACEPIAD9AAAQIRAgAP0AACAhESAA/QAAMCESIABBwABqIRwgDyAO/SMgECAO/SP9UCARIA79IyASIA79I/1Q/VAgDyAM/SMgAP0AAAEgDf0j/U4gECAM/SMgAP0AABEgDf0j/U79UCARIAz9IyAA/QAAISAN/SP9TiASIAz9IyAA/QAAMSAN/SP9Tv1Q/VD9UP1TRQRAIBwhAAwCCwsgAEEgaiEZIAAgFWohFyAAIBZqIRggAP0AAAAgC/1QIRMgAP0AABAgC/1QIRQgEyAH/SMgF/0AAAAgC/1QIAj9I/1OIBMgCf0jIBj9AAAAIAv9UCAK/SP9Tv1QIBQgB/0jIBf9AAAQIAv9UCAI/SP9TiAUIAn9IyAY/QAAECAL/VAgCv0j/U79UP1Q/VMEQCAAIAEgGSAVahACIAIgAxAAIRogACABIBkgFmoQAiAEIAUQACEbIBpBAE4EQCAbQQBIBEAgGg8LIBogGxACDwsgG0EATgRAIBsPCwsgGSEADAALC0F/CwwAIAAgASAAIAFIGws=";
 
 const pageBytes = 65_536;
 const needleBytes = 128;
@@ -33,6 +37,8 @@ const base = needleBytes * maxNeedles;
 const slack = needleBytes + 64;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
+/** The range, the place and length of both needles, and the first byte of the first. */
+type FindForeign = (...numbers: readonly number[]) => number;
 
 interface Memory {
   readonly buffer: ArrayBuffer;
@@ -50,11 +56,12 @@ export const { WebAssembly: machine } = globalThis as unknown as { WebAssembly: 
 
 let compiled: object | undefined;
 
-export function createByteSearch(bytes = 256 * 1024): ByteSearch {
+export function createByteSearch(bytes = 512 * 1024): ByteSearch {
   compiled ??= new machine.Module(Buffer.from(code, "base64"));
   const memory = new machine.Memory({ initial: pages(bytes) });
   const { exports } = new machine.Instance(compiled, { env: { memory } });
   const find = exports["find"] as Find;
+  const foreign = exports["foreign"] as FindForeign;
   let view = Buffer.from(memory.buffer, base, bytes);
   let needles = 0;
   return {
@@ -69,6 +76,10 @@ export function createByteSearch(bytes = 256 * 1024): ByteSearch {
       const found = find(base + at, base + end, needle.at, needle.length);
       return found < 0 ? -1 : found - base;
     },
+    findForeign([a, b], at, end) {
+      const found = foreign(base + at, base + end, a.at, a.length, b.at, b.length, a.lead);
+      return found < 0 ? -1 : found - base;
+    },
     needle(text) {
       if (needles === maxNeedles) throw new Error(`At most ${maxNeedles} needles can be searched for at once.`);
       const place = needles * needleBytes;
@@ -76,7 +87,7 @@ export function createByteSearch(bytes = 256 * 1024): ByteSearch {
       const target = new Uint8Array(memory.buffer, place, needleBytes);
       for (let i = 0; i < length; i += 1) target[i] = (text[i] ?? 0) | 0x20;
       needles += 1;
-      return { at: place, length };
+      return { at: place, length, lead: text[0] ?? 0 };
     },
     machine: { memory, bufferAt: base },
   };

@@ -32,10 +32,12 @@ export function readFile(path: string, options: ReadFileOptions, onRegion: OnReg
   }
 }
 
+/** Windows has neither of the last two flags (they count as 0 there) and does not need them. */
+const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
 /** Opens a plain file for reading. The type is checked on the open file, so that it cannot be replaced in between. */
 export function openPlainFile(path: string): number {
-  // Windows has neither flag (they count as 0 there) and does not need them.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const fd = openSync(path, openFlags);
   try {
     if (!fstatSync(fd).isFile()) throw new NotAFileError(path);
   } catch (error) {
@@ -47,6 +49,7 @@ export function openPlainFile(path: string): number {
 
 function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): void {
   const { from = 0, until = Number.POSITIVE_INFINITY, search } = options;
+  if (search && until - from <= search.buffer().length && readAtOnce(fd, { from, until, search }, onRegion)) return;
   const splitter = createLineSplitter({
     from,
     ...(options.maxLineBytes === undefined ? {} : { maxLineBytes: options.maxLineBytes }),
@@ -61,4 +64,21 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
     splitter.took(count, onRegion);
   }
   splitter.finish(onRegion);
+}
+
+/** Most files fit into memory as a whole. False if this one ended earlier than it should: then it is read the other way. */
+function readAtOnce(
+  fd: number,
+  { from, until, search }: { readonly from: number; readonly until: number; readonly search: ByteSearch },
+  onRegion: OnRegion,
+): boolean {
+  const length = until - from;
+  if (length <= 0) return true;
+  const bytes = search.buffer();
+  if (readSync(fd, bytes, 0, length, from) !== length) return false;
+  const end = bytes[length - 1] === 0x0a ? length : bytes.lastIndexOf(0x0a, length - 1) + 1;
+  if (end > 0) onRegion({ bytes, start: 0, end, offset: from, tooLong: false, unterminated: false });
+  if (end < length)
+    onRegion({ bytes, start: end, end: length, offset: from + end, tooLong: false, unterminated: true });
+  return true;
 }

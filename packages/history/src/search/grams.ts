@@ -1,31 +1,47 @@
 /**
- * Which sequences of four bytes, and which characters of three bytes, occur in each segment of a file, so that a search can skip
- * segments that cannot match. It works on bytes, so it takes any script; the case of letters is ignored as in the byte search.
+ * Which sequences of bytes occur in the texts of each segment of a file, so that a search can skip segments that cannot match, and
+ * can begin with those that have the best matches. Only what a search finds is in it: the texts of the lines in lower case, apart by kind.
  */
 import type { Facet } from "../facets/facet.ts";
-import type { Literal } from "./literal.ts";
-import { forEachLine } from "../scan/line-splitter.ts";
+import { damagedLine, textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";
+import { forEachLine, type Region } from "../scan/line-splitter.ts";
+import { parseLine } from "../scan/parse-line.ts";
+import type { Value } from "../model/value.ts";
+import { bitmapOf, gramsIn, hasAll } from "./bitmap.ts";
+import { weights } from "./match-line.ts";
 
-export interface Segment {
+interface Segment {
   /** The bytes `[start, end)` of the file: whole lines. */
   readonly start: number;
   end: number;
   readonly firstLine: number;
   lines: number;
-  readonly bits: Uint8Array;
+  /** A bitmap for each class of texts. */
+  readonly bits: Uint8Array[];
 }
 
-export interface Grams {
+interface Grams {
   readonly segments: Segment[];
 }
 
+/** The classes of texts, and the weight of the best kind in each. */
+const classes: Readonly<Record<LineText["kind"], number>> = {
+  prompt: 0,
+  text: 1,
+  tool_use: 2,
+  thinking: 2,
+  tool_result: 3,
+  other: 3,
+};
+const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.tool_result];
+
 /** Small enough that little is read for a rare word, large enough that the index stays small. */
 const segmentBytes = 64 * 1024;
-const headerNumbers = 5;
+const headerBytes = 8 * (4 + classWeights.length);
 
 export const gramsFacet: Facet<Grams> = {
   name: "grams",
-  version: 3,
+  version: 4,
   start: () => ({ segments: [] }),
   fold(state, region) {
     const { bytes, start, end, offset } = region;
@@ -36,39 +52,36 @@ export const gramsFacet: Facet<Grams> = {
     }
   },
   encode(state) {
-    const header = new Float64Array(1 + state.segments.length * headerNumbers);
-    header[0] = state.segments.length;
-    state.segments.forEach(({ start, end, firstLine, lines, bits }, at) => {
-      header.set([start, end, firstLine, lines, bits.length], 1 + at * headerNumbers);
-    });
-    return Buffer.concat([Buffer.from(header.buffer), ...state.segments.map(({ bits }) => bits)]);
+    const header = Buffer.alloc(8 + state.segments.length * headerBytes);
+    const numbers = state.segments.flatMap(({ start, end, firstLine, lines, bits }) => [
+      start,
+      end,
+      firstLine,
+      lines,
+      ...bits.map(({ length }) => length),
+    ]);
+    [state.segments.length, ...numbers].forEach((number, at) => header.writeDoubleLE(number, at * 8));
+    return Buffer.concat([header, ...state.segments.flatMap(({ bits }) => bits)]);
   },
-  decode(data) {
-    const view = new DataView(data.buffer, data.byteOffset, data.length);
-    const number = (at: number): number => view.getFloat64(at * 8, true);
-    const segments: Segment[] = [];
-    let bitsAt = (1 + number(0) * headerNumbers) * 8;
-    for (let at = 1; segments.length < number(0); at += headerNumbers) {
-      const bits = data.subarray(bitsAt, bitsAt + number(at + 4));
-      bitsAt += bits.length;
-      segments.push({
-        start: number(at),
-        end: number(at + 1),
-        firstLine: number(at + 2),
-        lines: number(at + 3),
-        bits,
-      });
-    }
-    return { segments };
-  },
+  decode: (data) => ({ segments: [...segmentsIn(data)] }),
 };
 
-interface Piece {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-  readonly offset: number;
+function* segmentsIn(data: Uint8Array): Generator<Segment> {
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  const count = view.getFloat64(0, true);
+  let bitsAt = 8 + count * headerBytes;
+  for (let at = 8; at < 8 + count * headerBytes; at += headerBytes) {
+    const number = (place: number): number => view.getFloat64(at + place * 8, true);
+    const bits = classWeights.map((_, which) => {
+      const from = bitsAt;
+      bitsAt += number(4 + which);
+      return data.subarray(from, bitsAt);
+    });
+    yield { start: number(0), end: number(1), firstLine: number(2), lines: number(3), bits };
+  }
 }
+
+type Piece = Pick<Region, "bytes" | "start" | "end" | "offset">;
 
 /** The end of the line that fills a segment. */
 function pieceEnd(bytes: Buffer, start: number, end: number): number {
@@ -79,78 +92,77 @@ function pieceEnd(bytes: Buffer, start: number, end: number): number {
 
 function foldPiece(state: Grams, piece: Piece): void {
   const { bytes, start, end, offset } = piece;
-  const size = end - start;
   let segment = state.segments.at(-1);
-  const isFull = !segment || segment.end - segment.start + size > segment.bits.length * 20;
-  if (!segment || isFull) {
+  if (!segment || segment.end - segment.start + (end - start) > segmentBytes) {
     const firstLine = segment ? segment.firstLine + segment.lines : 1;
-    segment = { start: offset, end: offset, firstLine, lines: 0, bits: new Uint8Array(bitmapBytes(size)) };
+    const bits = classWeights.map(() => new Uint8Array(0));
+    segment = { start: offset, end: offset, firstLine, lines: 0, bits };
     state.segments.push(segment);
   }
-  segment.lines += forEachLine(piece, () => {});
-  segment.end = offset + size;
-  mark(segment.bits, bytes, start, end);
+  const texts = classWeights.map((): string[] => []);
+  segment.lines += forEachLine(piece, (lineStart, lineEnd) => {
+    const line = bytes.subarray(lineStart, lineEnd);
+    for (const { kind, text } of recordsOf(line, offset + lineStart - start).flatMap(textsOf))
+      texts[classes[kind]]?.push(...lowerCases(text));
+  });
+  texts.forEach((list, which) => (segment.bits[which] = bitmapOf(list, segment.bits[which] ?? new Uint8Array(0))));
+  segment.end = offset + (end - start);
 }
 
-/** What a segment must have: of each literal all sequences of one of its forms. */
-export type Wanted = readonly (readonly (readonly number[])[])[];
-
-/** True if the segment may have what is wanted. */
-export function mayContain({ bits }: Segment, wanted: Wanted): boolean {
-  const mask = bits.length * 8 - 1;
-  const has = (gram: number): boolean => {
-    const bit = placeOf(gram, mask);
-    return ((bits[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0;
-  };
-  return wanted.every((forms) => forms.some((grams) => grams.every(has)));
+/** As a search sees a line: its records, and its text if it is damaged. */
+function recordsOf(line: Buffer, offset: number): readonly Value[] {
+  let damaged: Value | undefined;
+  const records = parseLine(line, { line: 0, offset }, ({ text }) => {
+    damaged = { type: damagedLine, text };
+  });
+  return [...records.map(({ value }) => value), ...(damaged ? [damaged] : [])];
 }
 
-/** The sequences of literals. A literal with a form that has none, because it is too short, excludes no segment and is left out. */
-export function gramsOf(literals: readonly Literal[]): Wanted {
-  return literals.map(({ forms }) => forms.map(gramsIn)).filter((forms) => forms.every((grams) => grams.length > 0));
+/** Letters whose case changes their number are compared by another rule: see `wordTerm`. */
+function lowerCases(text: string): readonly string[] {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? [lower] : [lower, text.toUpperCase().toLowerCase()];
 }
 
-function gramsIn(bytes: Buffer): readonly number[] {
-  const grams = new Set<number>();
-  let gram = 0;
-  for (const [at, byte] of bytes.entries()) {
-    gram = (gram << 8) | (byte | 0x20);
-    if (at >= 3) grams.add(gram);
-    else if (at === 2 && bytes.length === 3 && isWide(bytes[0] ?? 0)) grams.add(characterOf(gram));
+/** A part of a file that may have matches. */
+export interface Stretch {
+  readonly from: number;
+  readonly until: number;
+  readonly firstLine: number;
+  /** The weight of the best text that may match. */
+  readonly weight: number;
+}
+
+/** What a search needs from a segment: the sequences of each text that every match contains. Texts that are too short have none. */
+export type Wanted = readonly (readonly number[])[];
+
+export function wantedOf(texts: readonly string[]): Wanted {
+  return texts.map(gramsIn).filter((grams) => grams.length > 0);
+}
+
+/** The segments that may have what is wanted. */
+export function stretchesIn(
+  data: Uint8Array,
+  wanted: Wanted,
+): { readonly stretches: Stretch[]; readonly rest: Stretch } {
+  const stretches: Stretch[] = [];
+  let rest: Stretch = { from: 0, until: 0, firstLine: 1, weight: weights.prompt };
+  for (const { start, end, firstLine, lines, bits } of segmentsIn(data)) {
+    const weight = weightOf(bits, wanted);
+    if (weight > 0) stretches.push({ from: start, until: end, firstLine, weight });
+    rest = { ...rest, from: end, until: end, firstLine: firstLine + lines };
   }
-  return [...grams];
+  return { stretches, rest };
 }
 
-/** True for the first byte of a character of three or four bytes. */
-function isWide(byte: number): boolean {
-  return byte >= 0xe0;
-}
-
-/** A character of three bytes, told apart from a sequence of four bytes that ends with it. */
-function characterOf(gram: number): number {
-  return (gram & 0xffffff) | 0x01000000;
-}
-
-/** One bit for every two bytes of text, so about every third bit is set. */
-function bitmapBytes(size: number): number {
-  const wanted = Math.min(Math.max(size, 16_384), segmentBytes) / 16;
-  return 2 ** Math.ceil(Math.log2(wanted));
-}
-
-function mark(bits: Uint8Array, bytes: Buffer, start: number, end: number): void {
-  const mask = bits.length * 8 - 1;
-  let gram = 0;
-  for (let i = start; i < end; i += 1) {
-    gram = (gram << 8) | ((bytes[i] ?? 0) | 0x20);
-    const bit = placeOf(gram, mask);
-    bits[bit >> 3] = (bits[bit >> 3] ?? 0) | (1 << (bit & 7));
-    // Most text is ASCII: only the bytes of a character of three bytes or more are this large.
-    if ((gram & 0xe08080) !== (0xe08080 | 0) || !isWide((gram >> 16) & 0xff)) continue;
-    const character = placeOf(characterOf(gram), mask);
-    bits[character >> 3] = (bits[character >> 3] ?? 0) | (1 << (character & 7));
+/** The weight of the best text that may match, 0 if none may. The terms may be in different texts of a line. */
+function weightOf(bits: readonly Uint8Array[], wanted: Wanted): number {
+  let best = 0;
+  for (const grams of wanted) {
+    const which = bits.findIndex((own) => own.length > 0 && hasAll(own, grams));
+    if (which < 0) return 0;
+    best = Math.max(best, classWeights[which] ?? 0);
   }
-}
-
-function placeOf(gram: number, mask: number): number {
-  return ((Math.imul(gram, 0x9e3779b1) >>> 0) >>> 13) & mask;
+  if (wanted.length > 0) return best;
+  return classWeights[bits.findIndex((own) => own.length > 0)] ?? 0;
 }

@@ -6,6 +6,8 @@
  * encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such characters has several forms.
  */
 export interface Literal {
+  /** In lower case. */
+  readonly text: string;
   /** The line contains one of these. */
   readonly forms: readonly Buffer[];
 }
@@ -25,12 +27,12 @@ export function literalOf(text: string): Literal | undefined {
     best = run;
     bestBytes = bytes;
   }
-  return best.length === 0 ? undefined : { forms: formsOf(best) };
+  return best.length === 0 ? undefined : { text: best.join(""), forms: formsOf(best) };
 }
 
-/** How many bytes of a line the literal decides, in its shortest form: a longer literal is usually rarer. */
+/** How many bytes of a line the literal decides: a longer literal is usually rarer. */
 export function lengthOf({ forms }: Literal): number {
-  return Math.min(...forms.map(({ length }) => length));
+  return forms[0]?.length ?? 0;
 }
 
 /** The runs of characters whose cases have the same bytes for the byte search, in lower case. */
@@ -59,16 +61,35 @@ function folded(char: string): Buffer {
   return Buffer.from(char).map((byte) => byte | 0x20) as Buffer;
 }
 
-function formsOf(run: readonly string[]): readonly Buffer[] {
-  const whole = Buffer.from(run.join(""));
-  const first = run.find((char) => !isAscii(char));
-  if (first === undefined) return [whole];
+/** A form beyond ASCII begins with its first such character, so that the byte search can pass over ASCII quickly. */
+function formsOf(whole: readonly string[]): readonly Buffer[] {
+  const begin = whole.findIndex((char) => !isAscii(char));
+  if (begin < 0) return [Buffer.from(whole.join(""))];
+  const run = whole.slice(begin);
   const hasCases = run.some((char) => !isAscii(char) && casesOf(char).length > 1);
   // The hexadecimal digits of two cases differ, so only one character is searched for, in each of its cases.
   const others = hasCases
-    ? casesOf(first).map(asEscapes)
+    ? inOne(casesOf(run[0] ?? "").map(asEscapes))
     : [run.map((char) => (isAscii(char) ? char : asEscapes(char))).join("")];
-  return [whole, ...others.map((other) => Buffer.from(other))];
+  const longest = longestAscii(whole);
+  // Two escapes would be two more searches. A few letters before them are nearly as good.
+  if (longest.length > 3 && others.length > 1) return [Buffer.from(longest)];
+  return [run.join(""), ...others].map((form) => Buffer.from(form));
+}
+
+function longestAscii(run: readonly string[]): string {
+  const parts = run
+    .map((char) => (isAscii(char) ? char : " "))
+    .join("")
+    .split(" ");
+  return parts.reduce((best, part) => (part.length > best.length ? part : best), "");
+}
+
+/** The common beginning, if it is rare enough: `\\u04` for a Cyrillic letter. `\\u00` also begins the escapes of control characters. */
+function inOne(escapes: readonly string[]): readonly string[] {
+  const [first = "", ...others] = escapes;
+  const start = first.slice(0, 4);
+  return start !== "\\u00" && others.every((other) => other.startsWith(start)) ? [start] : escapes;
 }
 
 function isAscii(char: string): boolean {

@@ -8,6 +8,8 @@ export interface Query {
   readonly terms: readonly Term[];
   /** What every match contains. The bytes are searched for it before anything is parsed. */
   readonly literals: readonly Literal[];
+  /** What the texts of every matching line contain in lower case, for the index. */
+  readonly indexed: readonly string[];
 }
 
 interface Term {
@@ -28,20 +30,27 @@ export function parseQuery(text: string): Query {
   if (text.length > longestQuery) throw new QueryError(`The search text is longer than ${longestQuery} characters.`);
   const terms: Term[] = [];
   const literals: Literal[] = [];
+  const indexed: string[] = [];
   // A pattern ends at a slash that is followed by a space or the end, so that slashes inside need no escaping.
   const parts = text.matchAll(/"([^"]*)"|\/((?:\\.|[^\\])+?)\/([a-z]*)(?=\s|$)|(\S+)/gs);
   for (const [, phrase, pattern, flags, word] of parts) {
     if (pattern !== undefined) {
       terms.push(patternTerm(pattern, flags ?? ""));
-      literals.push(...literalsOf(requiredLiteral(pattern)));
+      const found = literalsOf(requiredLiteral(pattern));
+      literals.push(...found);
+      indexed.push(...found.map(({ text: part }) => part));
       continue;
     }
     const words = (phrase ?? word ?? "").split(/\s+/).filter((part) => part !== "");
     if (words.length === 0) continue;
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
-    literals.push(...words.flatMap(literalsOf));
+    const found = words.flatMap(literalsOf);
+    literals.push(...found);
+    // A word is compared in lower case as a whole; the letters of a phrase by a rule that only literals are safe for.
+    if (words.length === 1) indexed.push((words[0] ?? "").toLowerCase());
+    else indexed.push(...found.map(({ text: part }) => part));
   }
-  return { terms, literals };
+  return { terms, literals, indexed };
 }
 
 function literalsOf(text: string | undefined): readonly Literal[] {

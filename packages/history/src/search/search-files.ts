@@ -8,8 +8,8 @@ import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-sea
 import { readFile } from "../scan/read-file.ts";
 import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
 import { damagedLine } from "../sources/claude-code/search/line-texts.ts";
-import { bestScore, bestScoreIn } from "../sources/claude-code/search/best-score.ts";
-import { gramsFacet, gramsOf, mayContain, type Wanted } from "./grams.ts";
+import { bestWeight, bestWeightIn, scoreOf } from "../sources/claude-code/search/best-score.ts";
+import { gramsFacet, stretchesIn, wantedOf, type Stretch, type Wanted } from "./grams.ts";
 import { lengthOf, type Literal } from "./literal.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
 import type { Query } from "./query.ts";
@@ -47,106 +47,75 @@ export async function searchFiles(
   onFound: (found: FoundLine) => void,
 ): Promise<{ readonly isComplete: boolean }> {
   const { choice } = options;
-  const stretches = knownStretches(files, query, options.store);
   const search = createByteSearch();
   const literal = rarest(query.literals);
   const needles = literal?.forms.map((form) => search.needle(form));
   const pause = createPause(options.signal);
-  const searchFile = (file: DataFile, isWanted?: IsWanted): void => {
-    for (const stretch of stretches.get(file.path) ?? [wholeOf(file)]) {
-      searchStretch(file, stretch, { search, needles, isWanted }, (line) => {
-        const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
-        if (time < options.since || time >= options.until) return false;
-        const found = matchLine(line.value, query, options.filter, options.context);
-        if (found.length > 0) onFound({ file, line, time, found });
-        return found.length > 0;
-      });
-    }
-  };
-  if (!choice) {
-    for (const file of files) {
-      searchFile(file);
-      await pause();
-    }
-    return { isComplete: true };
-  }
-  const worthIn = createWorth(query, choice);
-  let done = 0;
-  while (done < files.length && choice.isOpen()) {
-    const file = files[done];
-    if (file) searchFile(file, worthIn(file));
-    done += 1;
+  const places = placesToSearch(files, query, options.store);
+  for (const place of choice ? bestFirst(places) : places) {
+    const { file, stretch } = place;
+    // Not even the best match that this place and the places after it may have would be on the page.
+    if (choice && !choice.isOpen() && !choice.isWorth(scoreOf(stretch.weight, query), file.mtimeMs)) break;
+    const isWanted = choice && createWorth(place, query, choice);
+    searchStretch(file, stretch, { search, needles, isWanted }, (line) => {
+      const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
+      if (time < options.since || time >= options.until) return false;
+      const found = matchLine(line.value, query, options.filter, options.context);
+      if (found.length > 0) onFound({ file, line, time, found });
+      return found.length > 0;
+    });
     await pause();
   }
-  const best = bestScore(query);
-  for (const file of choice.isOpen() ? [] : newestFirst(files.slice(done))) {
-    // Not even the best possible match in the newest remaining file would be on the page.
-    if (!choice.isWorth(best, file.mtimeMs)) break;
-    searchFile(file, worthIn(file));
-    await pause();
-  }
-  return { isComplete: choice.isOpen() };
+  return { isComplete: choice?.isOpen() ?? true };
 }
 
-/** Which lines of a file are worth parsing once matches are no longer counted. */
-function createWorth(query: Query, choice: Choice): (file: DataFile) => IsWanted {
-  return (file) => {
-    let time: number | undefined;
-    return (bytes, start, end) => {
-      if (choice.isOpen()) return true;
-      time ??= lastActivity(file);
-      return choice.isWorth(bestScoreIn(bytes, start, end, query), time);
-    };
+interface Place {
+  readonly file: DataFile;
+  readonly stretch: Stretch;
+}
+
+/** Which lines of a place are worth parsing once matches are no longer counted. */
+function createWorth({ file, stretch }: Place, query: Query, choice: Choice): IsWanted {
+  let time: number | undefined;
+  return (bytes, start, end) => {
+    if (choice.isOpen()) return true;
+    time ??= lastActivity(file);
+    return choice.isWorth(scoreOf(Math.min(stretch.weight, bestWeightIn(bytes, start, end)), query), time);
   };
 }
 
-/** By the time of the file: Claude Code appends, so no line is newer than its file. Reading the last line of each would take longer than the search. */
-function newestFirst(files: readonly DataFile[]): readonly DataFile[] {
-  return files.toSorted((a, b) => b.mtimeMs - a.mtimeMs);
+/**
+ * What may have prompts that match, then answers, then the rest; of these the newest first. By the time of the file: Claude Code
+ * appends, so no line is newer than its file. Reading the last line of each would take longer than the search.
+ */
+function bestFirst(places: readonly Place[]): readonly Place[] {
+  return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || b.file.mtimeMs - a.file.mtimeMs);
 }
 
-/** The parts of files that the index says are worth reading. */
-function knownStretches(
-  files: readonly DataFile[],
-  query: Query,
-  store: FacetStore,
-): ReadonlyMap<string, readonly Stretch[]> {
-  const grams = gramsOf(query.literals);
+/** The parts of the files that the index cannot exclude. */
+function placesToSearch(files: readonly DataFile[], query: Query, store: FacetStore): readonly Place[] {
+  const wanted = wantedOf(query.indexed);
   const stretches = new Map<string, readonly Stretch[]>();
-  if (grams.length === 0) return stretches;
   const byPath = new Map(files.map((file) => [file.path, file]));
   store.each(gramsFacet, (saved) => {
     const file = byPath.get(saved.path);
-    if (file) stretches.set(saved.path, stretchesOf(file, saved, grams));
+    if (file) stretches.set(saved.path, stretchesOf(file, saved, wanted));
   });
-  return stretches;
-}
-
-interface Stretch {
-  readonly from: number;
-  readonly until: number;
-  readonly firstLine: number;
+  return files.flatMap((file) =>
+    (stretches.get(file.path) ?? [wholeOf(file)]).map((stretch): Place => ({ file, stretch })),
+  );
 }
 
 /** The parts of a file to read: what the index cannot exclude and what is newer than the index, or the whole file. */
-function stretchesOf(file: DataFile, saved: SavedFacet, grams: Wanted): readonly Stretch[] {
+function stretchesOf(file: DataFile, saved: SavedFacet, wanted: Wanted): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
   if (!isSame && !hasOnlyGrown(file, saved)) return [wholeOf(file)];
-  const { segments } = gramsFacet.decode(saved.data);
-  const last = segments.at(-1);
-  const stretches: Stretch[] = [];
-  for (const segment of segments) {
-    if (!mayContain(segment, grams)) continue;
-    stretches.push({ from: segment.start, until: segment.end, firstLine: segment.firstLine });
-  }
-  const end = last?.end ?? 0;
-  if (end < file.size)
-    stretches.push({ from: end, until: file.size, firstLine: last ? last.firstLine + last.lines : 1 });
-  return stretches;
+  const { stretches, rest } = stretchesIn(saved.data, wanted);
+  return rest.from < file.size ? [...stretches, { ...rest, until: file.size }] : stretches;
 }
 
 function wholeOf(file: DataFile): Stretch {
-  return { from: 0, until: file.size, firstLine: 1 };
+  return { from: 0, until: file.size, firstLine: 1, weight: bestWeight };
 }
 
 /** Whether a line that may match is worth parsing. */
@@ -199,7 +168,8 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
         onLine,
       );
     }
-    line += countLines(bytes, counted, end);
+    // The number of the lines is only needed for a region after this one.
+    if (region.offset + (end - region.start) < stretch.until) line += countLines(bytes, counted, end);
   });
 }
 
@@ -220,17 +190,18 @@ function countLines(bytes: Buffer, start: number, end: number): number {
 
 /** The next place of any needle. A place that was found is remembered until it is passed. */
 function createHits(search: ByteSearch, needles: readonly Needle[], end: number): (at: number) => number {
-  const [only, ...others] = needles;
-  if (only && others.length === 0) return (at) => search.find(only, at, end);
+  const [first, escaped, ...others] = needles;
+  if (first && escaped && others.length === 0) return (at) => search.findForeign([first, escaped], at, end);
+  if (first && !escaped) return (at) => search.find(first, at, end);
   const places = needles.map(() => -2);
   return (at) => {
-    let first = -1;
+    let next = -1;
     for (const [which, needle] of needles.entries()) {
       let place = places[which] ?? -2;
       if (place !== -1 && place < at) place = places[which] = search.find(needle, at, end);
-      if (place >= 0 && (first < 0 || place < first)) first = place;
+      if (place >= 0 && (next < 0 || place < next)) next = place;
     }
-    return first;
+    return next;
   };
 }
 

@@ -34,8 +34,7 @@ const CLOSE_MS = 2000;
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
-  const settings = { ...address, statement_timeout: STATEMENT_MS };
-  const pool = new pg.Pool({ ...settings, max: poolSize, allowExitOnIdle: true });
+  const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
   // One that breaks while it is in use fails its query. Without this its error would end the process.
@@ -68,8 +67,8 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
       }
     },
     own() {
-      const newClient = (): pg.Client => new pg.Client(settings);
-      const connection = createOwnConnection({ refuseNow, watch, newClient });
+      const newClient = (): pg.Client => new pg.Client(address);
+      const connection = createOwnConnection({ refuseNow, watch, newClient, onConnect: limitStatements });
       owned.push(connection);
       return connection.query;
     },
@@ -87,7 +86,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
         await client.end().catch(() => {});
       }
     },
-    dedicated: () => new pg.Client(settings),
+    dedicated: () => new pg.Client(address),
     get closed() {
       return closed;
     },
@@ -99,6 +98,11 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
       await keepAliveUntil(Promise.race([ended, delay(CLOSE_MS)]));
     },
   };
+}
+
+/** By a statement: as a parameter of the connection, PgBouncer would reject it. */
+async function limitStatements(client: pg.ClientBase): Promise<void> {
+  await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }
 
 /** A connection of the pool. One that comes after its caller has been refused goes back. */

@@ -13,12 +13,14 @@ export interface OwnConnection {
 
 export interface OwnConnectionDeps {
   readonly newClient: () => pg.Client;
+  /** Called once for each new connection, before its first question. */
+  readonly onConnect: (client: pg.Client) => Promise<void>;
   /** Throws if nothing can be asked now. */
   readonly refuseNow: () => void;
   readonly watch: HangWatch;
 }
 
-export function createOwnConnection({ newClient, refuseNow, watch }: OwnConnectionDeps): OwnConnection {
+export function createOwnConnection({ newClient, onConnect, refuseNow, watch }: OwnConnectionDeps): OwnConnection {
   let client: pg.Client | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -30,6 +32,7 @@ export function createOwnConnection({ newClient, refuseNow, watch }: OwnConnecti
     fresh.on("error", forget);
     fresh.on("end", forget);
     await fresh.connect();
+    await onConnect(fresh);
     return (client = fresh);
   }
 

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
 import { DataNotFoundError } from "../../../errors.ts";
 import { dataPaths, getProjectsPath } from "./data-paths.ts";
@@ -44,7 +44,7 @@ interface Walk {
 function walkProject(walk: Walk, root: string, encodedPath: string): void {
   const folder = join(getProjectsPath(root), encodedPath);
   for (const entry of entriesOf(folder, walk)) {
-    const path = join(folder, entry.name);
+    const path = folder + sep + entry.name;
     if (entry.isDirectory()) {
       walkSubagents(walk, { root, encodedPath, folder: join(path, "subagents"), sessionId: entry.name });
       continue;
@@ -78,7 +78,7 @@ interface SubagentFolder {
 
 function walkSubagents(walk: Walk, at: SubagentFolder): void {
   for (const entry of entriesOf(at.folder, walk)) {
-    const path = join(at.folder, entry.name);
+    const path = at.folder + sep + entry.name;
     if (entry.isDirectory()) {
       if (at.workflowId !== undefined) continue;
       // subagents/workflows/wf_<id>/
@@ -109,7 +109,7 @@ function add(walk: Walk, entry: Dirent, file: Omit<DataFile, "size" | "mtimeMs" 
   }
   try {
     const { size, mtimeMs, ino } = lstatSync(file.path);
-    walk.files.push({ ...file, size, mtimeMs, inode: ino });
+    walk.files.push(Object.assign(file, { size, mtimeMs, inode: ino }));
   } catch {
     // The file was deleted meanwhile, or this user may not see it.
     walk.skipped.push({ path: file.path, reason: "unreadable" });

@@ -5,20 +5,19 @@ import type { Query } from "../../../search/query.ts";
 
 const wholeWord = 0.5;
 
-/** The best score of any match. */
-export function bestScore(query: Query): number {
-  return weights.prompt + query.terms.length + wholeWord;
+/** The weight of the best kind of text. */
+export const bestWeight = weights.prompt;
+
+/** The best score of a match in a text of this weight. */
+export function scoreOf(weight: number, query: Query): number {
+  return weight + query.terms.length + wholeWord;
 }
 
 const peek = newPeek();
 const resultKey = Buffer.from('"tool_use_id"');
 
-/** The best score that a match in this line can have. */
-export function bestScoreIn(bytes: Buffer, start: number, end: number, query: Query): number {
-  return bestWeight(bytes, start, end) + query.terms.length + wholeWord;
-}
-
-function bestWeight(bytes: Buffer, start: number, end: number): number {
+/** The weight of the best text that this line can have. */
+export function bestWeightIn(bytes: Buffer, start: number, end: number): number {
   // The line's type is not found in its bytes, so it may be a prompt.
   if (!peekLine(bytes, start, end, peek)) return weights.prompt;
   const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);

@@ -1,0 +1,27 @@
+/**
+ * The server's clock. Everything in a log has its time from it, so how long something takes and whether it was today is said by
+ * this clock, and not by the device's, which may be wrong.
+ */
+let aheadMs = 0;
+
+/** Less is the way of an answer, and the header has whole seconds. */
+const NOTICED_MS = 10_000;
+
+/** How far the server's clock is ahead of this device's. */
+export function clockAhead(): number {
+  return aheadMs;
+}
+
+/** The time at the server. */
+export function serverNow(): number {
+  return Date.now() + aheadMs;
+}
+
+/** `fetch` that looks at the time of each answer. */
+export async function timedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...request);
+  const told = Date.parse(response.headers.get("date") ?? "");
+  const ahead = told - Date.now();
+  if (!Number.isNaN(ahead)) aheadMs = Math.abs(ahead) > NOTICED_MS ? ahead : 0;
+  return response;
+}

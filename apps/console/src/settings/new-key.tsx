@@ -1,0 +1,72 @@
+import { useState } from "react";
+import type { KeyScope, NewApiKey } from "../api/api.ts";
+import { serverNow } from "../api/server-clock.ts";
+
+/** What a key is made for: its scopes, in words. */
+const KINDS: readonly (readonly [scopes: readonly KeyScope[], word: string])[] = [
+  [["read"], "Read"],
+  [["run"], "Run and answer"],
+  [["run", "sql"], "Run, answer, ask SQL"],
+  [["admin"], "Everything"],
+];
+
+const DAY_MS = 86_400_000;
+const LIVES: readonly (readonly [days: number, word: string])[] = [
+  [0, "Does not expire"],
+  [1, "Expires in a day"],
+  [30, "Expires in 30 days"],
+  [365, "Expires in a year"],
+];
+
+/** The line in which a key is made. */
+export function NewKey({ onMake }: { onMake: (input: NewApiKey) => void }) {
+  const [name, setName] = useState("");
+  const [kind, setKind] = useState(1);
+  const [days, setDays] = useState(0);
+  const make = (): void => {
+    const expires_at = days === 0 ? null : new Date(serverNow() + days * DAY_MS).toISOString();
+    onMake({ name: name.trim(), scopes: [...(KINDS[kind]?.[0] ?? [])], expires_at });
+    setName("");
+  };
+  return (
+    <form
+      className="setform"
+      onSubmit={(event) => {
+        event.preventDefault();
+        make();
+      }}
+    >
+      <label className="field grow">
+        <span className="sr">Name of a new key</span>
+        <input placeholder="Name of a new key" value={name} onChange={({ target }) => setName(target.value)} />
+      </label>
+      <select
+        className="select"
+        aria-label="What it may do"
+        value={kind}
+        onChange={({ target }) => setKind(Number(target.value))}
+      >
+        {KINDS.map(([, word], at) => (
+          <option key={word} value={at}>
+            {word}
+          </option>
+        ))}
+      </select>
+      <select
+        className="select"
+        aria-label="How long it lives"
+        value={days}
+        onChange={({ target }) => setDays(Number(target.value))}
+      >
+        {LIVES.map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </select>
+      <button type="submit" className="btn" disabled={name.trim() === ""}>
+        Make
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,197 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath } from "../../dev/browser.ts";
+import { type World, createWorld, removeBuilt } from "./world.ts";
+
+const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
+
+/** What goes wrong around a page, one after the other on a server of its own: the page says what happened, and goes on. */
+describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ withAgents: false });
+  });
+  afterAll(async () => {
+    await world?.close();
+    await removeBuilt();
+  });
+
+  test("a newcomer sees a finished run within ten seconds of opening the printed link", async () => {
+    const page = await world.open("/");
+    expect(page.url()).not.toContain("console-development-key");
+    for (const word of ["Sessions", "Agents", "Usage", "SQL"])
+      await page.getByRole("link", { name: word }).first().waitFor();
+    const started = performance.now();
+    await page.getByRole("button", { name: "Create Helper and run" }).click();
+    await page.waitForURL(/\/sessions\//);
+    await page.locator(".top .pill.done").waitFor();
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(await page.locator(".step .md").first().innerText()).not.toBe("");
+    await page.close();
+  });
+
+  test("a run is watched through kill -9 of the server, with nothing missing and nothing twice", async () => {
+    const prompt = "Tell me sixty words";
+    const id = await world.begin("Helper", prompt, [{ text: words, chunk: 8, chunkDelayMs: 25 }]);
+    const page = await world.open(`/sessions/${id}`);
+    await page.locator(".md", { hasText: "word3" }).waitFor();
+    await world.crash(() => page.getByText("No connection for").waitFor({ timeout: 15_000 }));
+    await page.locator(".top .pill.done").waitFor({ timeout: 25_000 });
+    await page.getByText("No connection for").waitFor({ state: "detached" });
+    const text = await page.locator(".transcript").innerText();
+    expect(text.split("word59")).toHaveLength(2);
+    expect(text.replaceAll(/\s+/g, " ")).toContain(words);
+    expect(text.split(prompt)).toHaveLength(2);
+    await page.close();
+  });
+
+  test("a server that was gone for an hour is found again, and what was said meanwhile is there", async () => {
+    const id = await world.begin("Helper", "Say four", [{ text: "Four." }]);
+    const context = await world.newContext();
+    await context.clock.install();
+    const page = await world.open(`/sessions/${id}`, context);
+    await page.getByText("Four.", { exact: true }).waitFor();
+    await world.crash(async () => {
+      // The hour passes for the page alone: its timers run, and every attempt fails.
+      await context.clock.fastForward(3_600_000);
+      await page.getByText("No connection for 1 h").waitFor();
+    });
+    world.model.plays("Say five", [{ text: "Five." }]);
+    await world.client.postMessage({
+      params: { session_id: id },
+      body: { role: "user", content: { text: "Say five" } },
+    });
+    await context.clock.fastForward(15_000);
+    await page.getByText("Five.", { exact: true }).waitFor();
+    await page.getByText("No connection for").waitFor({ state: "detached" });
+    await page.close();
+  });
+
+  test("a key is made, says what it may do, and once it is revoked its pages lead to the login", async () => {
+    const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
+    const admin = await world.open("/settings");
+    await admin.getByLabel("Name of a new key").fill("visitor");
+    await admin.getByLabel("What it may do").selectOption("Read");
+    await admin.getByRole("button", { name: "Make" }).click();
+    const key = await admin.locator(".made-key code").innerText();
+    const row = admin.locator("li", { hasText: "visitor" });
+    await row.getByRole("button", { name: "What it may do" }).click();
+    await row.locator(".sentences li").first().waitFor();
+    const page = await (await world.newContext()).newPage();
+    await page.goto(`${world.url}/sessions/${id}#key=${key}`);
+    await page.getByText("Six.", { exact: true }).waitFor();
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await row.getByRole("button", { name: "Really revoke?" }).click();
+    await row.getByText("revoked").waitFor();
+    await page.getByText("its key was revoked").waitFor({ timeout: 20_000 });
+    await page.getByLabel("Key").fill(world.platform.key);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("Six.", { exact: true }).waitFor();
+    await page.close();
+    await admin.close();
+  });
+
+  test("a store that cannot be written is said where something was to be written, and the words are kept", async () => {
+    const id = await world.begin("Helper", "Say seven", [{ text: "Seven." }]);
+    const page = await world.open(`/sessions/${id}`);
+    await page.getByText("Seven.", { exact: true }).waitFor();
+    await page.locator(".top .pill.done").waitFor();
+    const limit = (most: string): void =>
+      void execFileSync("prlimit", ["--pid", String(world.platform.pid), `--fsize=${most}`]);
+    limit("0:unlimited");
+    const field = page.getByLabel(/^Write to/);
+    await field.fill("Say eight");
+    await field.press("Enter");
+    await page.locator(".prompt [role=alert]").waitFor();
+    expect(await page.locator(".prompt [role=alert]").innerText()).toMatch(/store|disk|written|write/i);
+    expect(await field.inputValue()).toBe("Say eight");
+    await page.getByText("Seven.", { exact: true }).waitFor();
+    limit("unlimited:unlimited");
+    world.model.plays("Say eight", [{ text: "Eight." }]);
+    await field.press("Enter");
+    await page.getByText("Eight.", { exact: true }).waitFor({ timeout: 20_000 });
+    await page.close();
+  });
+
+  test("events of a newer version are shown by their names, and the rest reads as ever", async () => {
+    const id = await world.begin("Helper", "Say nine", [{ text: "Nine." }]);
+    const page = await world.open(`/sessions/${id}`);
+    await page.locator(".top .pill.done").waitFor();
+    await world.crash(async () => newerEvent(join(dirname(world.claudeFolder), "skein.db"), id));
+    await page.goto(`${world.url}/sessions/${id}`);
+    await page.getByText("Nine.", { exact: true }).waitFor();
+    await page.getByText("loom.threaded").first().waitFor();
+    await page.close();
+  });
+
+  test("a device whose clock is three days behind shows the times of the server, and says so", async () => {
+    const id = await world.begin("Helper", "Say ten", [{ text: "Ten." }]);
+    const context = await world.newContext();
+    await context.clock.install({ time: Date.now() - 3 * 86_400_000 });
+    const page = await world.open(`/sessions/${id}`, context);
+    await page.getByText("The clock of this device is").waitFor();
+    await page.getByText("Ten.", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Sessions" }).first().click();
+    await page.getByText("Today").first().waitFor();
+    expect(await page.locator("main").innerText()).not.toMatch(/(^|\s)-\d|NaN/m);
+    await page.close();
+  });
+
+  test("a transcript of 300 MB shows its end within seconds, and a line of it as it is in the file", async () => {
+    const id = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a02";
+    const project = join(world.claudeFolder, "projects", "-work-huge");
+    mkdirSync(project, { recursive: true });
+    const file = join(project, `${id}.jsonl`);
+    writeHuge(file, id);
+    const page = await world.open(`/history/${id}`);
+    await page.getByText("The last line of all.").waitFor({ timeout: 30_000 });
+    expect(await page.locator("body").innerText()).not.toContain("cannot be read");
+    await page.close();
+    rmSync(file);
+  });
+
+  test.skipIf(!existsSync("/usr/bin/chromium"))("a page that is not there says so, and leads back", async () => {
+    const page = await world.open("/sessions/00000000-0000-7000-8000-000000000000");
+    await page.getByText("There is no such session").waitFor();
+    await page.getByRole("link", { name: "All sessions" }).click();
+    await page.locator("h1", { hasText: "Sessions" }).waitFor();
+    await page.close();
+  });
+});
+
+/** What a later version of Skein may have written into the same store. */
+function newerEvent(path: string, sessionId: string): void {
+  const db = new DatabaseSync(path);
+  const [head] = db.prepare("select last_sequence from heads where session_id = ?").all(sessionId);
+  const sequence = Number(head?.["last_sequence"]) + 1;
+  db.prepare(
+    `insert into events (session_id, sequence, id, event_type, data, fact_version, created_at)
+    values (?, ?, ?, 'loom.threaded', '{"colour":"red"}', 99, ?)`,
+  ).run(sessionId, sequence, crypto.randomUUID(), new Date().toISOString());
+  db.prepare("update heads set last_sequence = ? where session_id = ?").run(sequence, sessionId);
+  db.close();
+}
+
+function writeHuge(path: string, sessionId: string): void {
+  const line = (number: number, text: string): string =>
+    `${JSON.stringify({
+      parentUuid: null,
+      isSidechain: false,
+      userType: "external",
+      cwd: "/work/huge",
+      sessionId,
+      version: "2.0.0",
+      type: "user",
+      message: { role: "user", content: text },
+      uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
+      timestamp: new Date(Date.UTC(2026, 10, 1) + number * 1000).toISOString(),
+    })}\n`;
+  const file = openSync(path, "w");
+  const megabyte = line(1, "thread ".repeat(150_000));
+  for (let written = 0; written < 300_000_000; written += megabyte.length) writeSync(file, megabyte);
+  writeSync(file, line(2, "The last line of all."));
+  closeSync(file);
+}

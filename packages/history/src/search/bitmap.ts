@@ -1,0 +1,91 @@
+/**
+ * Which sequences of three and four bytes occur in texts, as a set of bits. It may say "perhaps" for a sequence that does not
+ * occur, never "no" for one that does. Its size is a power of two, so it can be made smaller by joining its halves and larger by
+ * repeating itself.
+ */
+const mostBits = 17;
+const scratch = new Uint8Array(2 ** mostBits / 8);
+const words = new Uint32Array(scratch.buffer);
+const fewestWords = 4;
+/** How many of the bits may be set: about every third. */
+const fullest = 0.36;
+
+let encoded = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** The bitmap of `known` and these texts together. */
+export function bitmapOf(texts: readonly string[], known: Uint8Array): Uint8Array {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length === 0) return known;
+  let size = Math.max(known.length, fewestWords * 4);
+  while (size < scratch.length && size * 8 < length * 5) size *= 2;
+  scratch.fill(0, 0, size);
+  if (known.length > 0) for (let at = 0; at < size; at += known.length) scratch.set(known, at);
+  for (const text of texts) {
+    if (encoded.length < text.length * 3) encoded = Buffer.allocUnsafeSlow(text.length * 4);
+    mark(encoded, encoded.write(text), size * 8 - 1);
+  }
+  return scratch.slice(0, joined(size / 4) * 4);
+}
+
+/** True if all sequences may occur. */
+export function hasAll(bits: Uint8Array, grams: readonly number[]): boolean {
+  const mask = bits.length * 8 - 1;
+  for (const gram of grams) {
+    const bit = gram & mask;
+    if (((bits[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
+  }
+  return true;
+}
+
+/** The sequences to look for; none for a text of less than three bytes. */
+export function gramsIn(text: string): readonly number[] {
+  const bytes = Buffer.from(text);
+  const grams = new Set<number>();
+  let gram = 0;
+  for (const [at, byte] of bytes.entries()) {
+    gram = (gram << 8) | byte;
+    if (at >= 3) grams.add(placeOfFour(gram));
+    if (at >= 2) grams.add(placeOfThree(gram));
+  }
+  return [...grams];
+}
+
+function mark(bytes: Buffer, length: number, mask: number): void {
+  let gram = 0;
+  for (let i = 0; i < length; i += 1) {
+    gram = (gram << 8) | (bytes[i] ?? 0);
+    if (i < 2) continue;
+    const three = placeOfThree(gram) & mask;
+    scratch[three >> 3] = (scratch[three >> 3] ?? 0) | (1 << (three & 7));
+    if (i < 3) continue;
+    const four = placeOfFour(gram) & mask;
+    scratch[four >> 3] = (scratch[four >> 3] ?? 0) | (1 << (four & 7));
+  }
+}
+
+function placeOfFour(gram: number): number {
+  return Math.imul(gram, 0x9e3779b1) >>> (32 - mostBits);
+}
+
+function placeOfThree(gram: number): number {
+  return Math.imul(gram & 0xffffff, 0x85ebca6b) >>> (32 - mostBits);
+}
+
+/** Joins the halves of the scratch bitmap while few enough bits are set, and returns how many words are left. */
+function joined(length: number): number {
+  while (length > fewestWords) {
+    const half = length / 2;
+    let count = 0;
+    for (let i = 0; i < half; i += 1) count += ones((words[i] ?? 0) | (words[half + i] ?? 0));
+    if (count > fullest * half * 32) break;
+    for (let i = 0; i < half; i += 1) words[i] = (words[i] ?? 0) | (words[half + i] ?? 0);
+    length = half;
+  }
+  return length;
+}
+
+function ones(word: number): number {
+  let bits = word - ((word >>> 1) & 0x55555555);
+  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
