@@ -26,6 +26,7 @@ export type {
   SandboxedProgram,
   SandboxLimits,
   SandboxPlace,
+  Workplace,
 } from "./ports/sandbox.ts";
 export type {
   Appended,
@@ -132,7 +133,7 @@ export { createRuntimes, openingOf } from "./run/runtimes.ts";
 export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
 
 // The loop.
-export { type AgentCode, createLoop } from "./loop/drive.ts";
+export { type AgentCode, type LoopDeps, createLoop } from "./loop/drive.ts";
 export type { Validate } from "./loop/perform.ts";
 export { callOf } from "./loop/request.ts";
 export { createRequestParts } from "./loop/request-parts.ts";

@@ -14,5 +14,6 @@ export async function deleteSession(
   await sessions.delete(sessionId);
   deps.bus?.show({ kind: "deleted", sessionId });
   await deps.claude?.forget(sessionId, principal);
+  deps.forgetSession?.({ tenant: principal.tenant, sessionId });
   await deps.files?.deleteSession?.(sessionId);
 }

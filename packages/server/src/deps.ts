@@ -82,6 +82,8 @@ export interface ServerDeps {
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions and starts none. */
   readonly claude?: ClaudeGate | undefined;
+  /** Removes what a session has on disk besides its log. */
+  readonly forgetSession?: ((session: { readonly tenant: string; readonly sessionId: string }) => void) | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
   /** What a key may do, in sentences. */

@@ -6,6 +6,7 @@ import {
   type EngineFactory,
   type FileStore,
   type Live,
+  type LoopDeps,
   type AgentMemory,
   type ModelCatalog,
   type Parking,
@@ -51,6 +52,8 @@ export interface HostOptions {
   /** The memory with this name, for agents without a memory of their own. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
   readonly tenant?: string;
+  /** Where programs of a session run that a model can steer. Without it tools decide for themselves. */
+  readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
   readonly leaseMs?: number;
   /** The engine. Default: the local one. */
@@ -166,6 +169,7 @@ export function createHost(options: HostOptions): Host {
     models,
     live,
     files,
+    workplaceOf: options.workplaceOf,
     subagents: createSubagents({ store, agentNamed: (name) => agents.get(name)?.agent, now, ids }),
     codeOf(state) {
       const registered = agents.get(state.agent?.name ?? "");

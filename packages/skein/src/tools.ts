@@ -6,8 +6,8 @@ import { loadPart } from "./optional-parts.ts";
 
 // The code of these tools is loaded on first use: an agent without them starts faster.
 
-/** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite for one folder, and AskUserQuestion. */
-export async function standardTools(options: StandardToolsOptions): Promise<readonly Tool[]> {
+/** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, and AskUserQuestion. For one folder, or on a server for one of each session. */
+export async function standardTools(options: StandardToolsOptions = {}): Promise<readonly Tool[]> {
   const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
   return [...createStandardTools(options), createAskUserQuestion()];
 }

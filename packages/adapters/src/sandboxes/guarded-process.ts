@@ -11,6 +11,8 @@ export interface GuardedCommand {
   readonly env: Readonly<Record<string, string>>;
   /** Limits that are watched from outside. */
   readonly limits?: SandboxLimits | undefined;
+  /** Folders whose size is limited. */
+  readonly folders?: readonly string[];
   /** What the command reads from descriptors 4, 5, 6 … */
   readonly inputs?: readonly (string | Uint8Array)[];
 }
@@ -25,6 +27,7 @@ export function startGuarded({
   env,
   inputs = [],
   limits = {},
+  folders = [],
 }: GuardedCommand): SandboxedProcess {
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
@@ -47,7 +50,7 @@ export function startGuarded({
   const stopWatching =
     child.pid === undefined
       ? () => {}
-      : watchLimits(child.pid, limits, (reason) => {
+      : watchLimits(child.pid, { limits, folders }, (reason) => {
           limit ??= reason;
           killAll(child, words);
         });

@@ -51,6 +51,7 @@ function createNone(
   return {
     walls: { driver: "none", files: false, network: false, kernelCalls: false, ...found },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
+      // Folders are not watched: here they are those of somebody's machine, with whatever was in them before.
       startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),
   };
 }

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import type { SandboxLimits } from "@skein/core";
+import { folderBytesAbove } from "./folder-size.ts";
 
 /**
  * Looks every second at what a sandboxed program and everything that it started use together. The kernel's own limits hold for
@@ -9,28 +10,84 @@ import type { SandboxLimits } from "@skein/core";
  */
 export function watchLimits(
   pid: number,
-  { totalMemoryBytes, processes }: SandboxLimits,
+  { limits, folders }: { readonly limits: SandboxLimits; readonly folders: readonly string[] },
   exceeded: (reason: string) => void,
 ): () => void {
-  if ((totalMemoryBytes === undefined && processes === undefined) || process.platform !== "linux") return () => {};
+  const { totalMemoryBytes, processes, cpuSeconds, folderBytes } = limits;
+  const isWatched = [totalMemoryBytes, processes, cpuSeconds, folderBytes].some((limit) => limit !== undefined);
+  if (!isWatched || process.platform !== "linux") return () => {};
+  const stopped = new AbortController();
   const timer = setInterval(() => {
-    const all = descendantsOf(pid);
-    if (processes !== undefined && all.length > processes)
-      return exceeded(`it had ${all.length} processes, and may have ${processes}`);
-    const bytes = totalMemoryBytes === undefined ? 0 : all.reduce((sum, each) => sum + ownMemoryOf(each), 0);
-    if (totalMemoryBytes !== undefined && bytes > totalMemoryBytes)
-      exceeded(`its processes used ${mebibytes(bytes)} MiB of memory, and may use ${mebibytes(totalMemoryBytes)} MiB`);
+    const reason = processReason(descendantsOf(pid), limits);
+    if (reason !== undefined) exceeded(reason);
   }, LOOK_MS);
   timer.unref();
-  return () => clearInterval(timer);
+  if (folderBytes !== undefined) void watchFolders(folders, folderBytes, { exceeded, signal: stopped.signal });
+  return () => {
+    clearInterval(timer);
+    stopped.abort();
+  };
 }
 
 const LOOK_MS = 1000;
 const PAGE_BYTES = 4096;
+/** As the kernel counts CPU time in /proc, on every Linux. */
+const TICKS_PER_SECOND = 100;
 /** A program that forks without end is stopped long before all of it was counted. */
 const MOST = 20_000;
 
 const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
+
+function processReason(all: readonly number[], limits: SandboxLimits): string | undefined {
+  const { totalMemoryBytes, processes, cpuSeconds } = limits;
+  if (processes !== undefined && all.length > processes)
+    return `it had ${all.length} processes, and may have ${processes}`;
+  const bytes = totalMemoryBytes === undefined ? 0 : all.reduce((sum, each) => sum + ownMemoryOf(each), 0);
+  if (totalMemoryBytes !== undefined && bytes > totalMemoryBytes)
+    return `its processes used ${mebibytes(bytes)} MiB of memory, and may use ${mebibytes(totalMemoryBytes)} MiB`;
+  const seconds = cpuSeconds === undefined ? 0 : all.reduce((sum, each) => sum + cpuSecondsOf(each), 0);
+  if (cpuSeconds !== undefined && seconds > cpuSeconds)
+    return `its processes used ${Math.round(seconds)} s of CPU time, and may use ${cpuSeconds} s`;
+  return undefined;
+}
+
+interface Watching {
+  readonly exceeded: (reason: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A look at a large folder takes time: the looks together take this part of it at most. */
+const LOOKING_SHARE = 0.05;
+
+/** A folder that had more than the limit from the beginning, such as one of the operator's, may grow by the limit. */
+async function watchFolders(folders: readonly string[], limit: number, { exceeded, signal }: Watching): Promise<void> {
+  const sizeOf = async (most: number): Promise<number> => {
+    let bytes = 0;
+    for (const folder of folders) bytes += await folderBytesAbove(folder, most - bytes, signal);
+    return bytes;
+  };
+  const first = await sizeOf(Infinity);
+  const most = first > limit ? first + limit : limit;
+  for (let lookMs = 0; !signal.aborted;) {
+    await pause(Math.max(LOOK_MS, lookMs / LOOKING_SHARE), signal);
+    const started = performance.now();
+    const bytes = signal.aborted ? 0 : await sizeOf(most);
+    lookMs = performance.now() - started;
+    if (!signal.aborted && bytes > most)
+      return exceeded(`its folders had more than ${mebibytes(most)} MiB on disk, which is all that they may have`);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms).unref();
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
 
 /** Every process below one. Those that left their group are among them: in a namespace they stay below its first process. */
 function descendantsOf(pid: number): readonly number[] {
@@ -57,6 +114,19 @@ function ownMemoryOf(pid: number): number {
   try {
     const [, resident = "0", shared = "0"] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
     return (Number(resident) - Number(shared)) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}
+
+/** CPU time of a process and of those of its children that have ended. */
+function cpuSecondsOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name of the program is in parentheses and may have any character.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
+    return ticks / TICKS_PER_SECOND;
   } catch {
     return 0;
   }

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
-import { type Tool, defineTool } from "@skein/core";
+import type { Readable } from "node:stream";
+import { type Sandbox, type SandboxLimits, type SandboxMode, type Tool, type Workplace, defineTool } from "@skein/core";
 import { z } from "zod";
+import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
 import type { ConfinedFolder } from "./confined-folder.ts";
 
 export interface BashOptions {
@@ -10,7 +12,21 @@ export interface BashOptions {
   readonly outputLimit?: number;
   /** Whether commands run among processes of their own, where the system lets us; see `isolated`. True unless told. */
   readonly isolate?: boolean;
+  /**
+   * Whether commands run in a sandbox that sees only the folder and has no network. A server decides that by its policy; this is
+   * for programs without one. `required`: without a sandbox there is no command. `off` unless told.
+   */
+  readonly sandbox?: SandboxMode;
 }
+
+/** What one command may use where nobody said so. */
+const BASH_LIMITS: SandboxLimits = {
+  totalMemoryBytes: 2 * 1024 ** 3,
+  processes: 128,
+  fileBytes: 1024 ** 3,
+  folderBytes: 10 * 1024 ** 3,
+  cpuSeconds: 600,
+};
 
 const DEFAULT_TIMEOUT = 120_000;
 const LONGEST_TIMEOUT = 600_000;
@@ -35,10 +51,11 @@ async function canIsolate(): Promise<boolean> {
 /**
  * Runs shell commands in a folder.
  *
- * The folder is where a command starts, not a wall around it: what it may touch is for the operating system to say.
+ * Without a sandbox the folder is where a command starts, not a wall around it: what it may touch is for the operating system to say.
+ * In a sandbox the command sees the folder, a read-only system, a `/tmp` of its own, and no network.
  */
 export function createBash(folder: ConfinedFolder, options: BashOptions = {}): Tool {
-  const { env = {}, outputLimit = 30_000, isolate = true } = options;
+  const { env = {}, outputLimit = 30_000, isolate = true, sandbox: walled = "off" } = options;
   let isolation: Promise<boolean> | undefined;
   const shell = async (command: string): Promise<readonly [string, ...string[]]> => {
     isolation ??= isolate ? canIsolate() : Promise.resolve(false);
@@ -62,20 +79,28 @@ export function createBash(folder: ConfinedFolder, options: BashOptions = {}): T
       description: z.string().optional().describe("What the command does, in a few words."),
     }),
     policy: "once",
-    run: async ({ command, timeout = DEFAULT_TIMEOUT }, { signal }) => {
-      const cwd = await folder.root();
-      const { code, output, stopped } = await runCommand(await shell(command), {
-        cwd,
-        env,
-        outputLimit,
-        timeout,
-        signal,
-      });
+    run: async ({ command, timeout = DEFAULT_TIMEOUT }, { signal, workplace }) => {
+      const { sandbox, limits, refusal } = (await workplace?.()) ?? (await withoutRules(walled));
+      if (refusal !== undefined) throw new Error(refusal);
+      const how = { cwd: await folder.root(), env, outputLimit, timeout, signal };
+      const { code, output, stopped, limit } = sandbox
+        ? await runInSandbox(sandbox, command, { ...how, limits: limits ?? BASH_LIMITS })
+        : await runCommand(await shell(command), how);
+      if (limit !== undefined) throw new Error(`The command was stopped: ${limit}.\n${output}`.trim());
       if (stopped) throw new Error(`The command was stopped after ${timeout} ms.\n${output}`.trim());
       if (code !== 0) throw new Error(`Exit code ${code}\n${output}`.trim());
       return output;
     },
   });
+}
+
+/** Where a program without rules of a server runs its commands. */
+async function withoutRules(mode: SandboxMode): Promise<Omit<Workplace, "folder">> {
+  if (mode === "off") return { sandbox: undefined };
+  const found = await openSandbox();
+  if ("sandbox" in found) return { sandbox: found.sandbox };
+  if (mode === "preferred") return { sandbox: undefined };
+  return { sandbox: undefined, refusal: `Bash is off: a sandbox is required. ${found.problem}` };
 }
 
 interface CommandOptions {
@@ -90,6 +115,59 @@ interface Finished {
   readonly code: number | string;
   readonly output: string;
   readonly stopped: boolean;
+  /** The limit of the sandbox that the command ran into. */
+  readonly limit?: string | undefined;
+}
+
+async function runInSandbox(
+  sandbox: Sandbox,
+  command: string,
+  { cwd, env, outputLimit, timeout, signal, limits }: CommandOptions & { readonly limits: SandboxLimits },
+): Promise<Finished> {
+  const output = createOutput(outputLimit);
+  const child = sandbox.start({
+    command: "/bin/bash",
+    args: ["-c", command],
+    cwd,
+    env: { PATH, HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
+    places: [{ path: cwd, access: "write" }],
+    limits,
+  });
+  let stopped = false;
+  let graceful: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    child.kill("SIGTERM");
+    graceful = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  };
+  const timer = setTimeout(() => {
+    stopped = true;
+    end();
+  }, timeout);
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  child.stdin.end();
+  child.stdout.on("data", output.add);
+  child.stderr.on("data", output.add);
+  try {
+    // The sandbox ends what the command left behind, so the pipes end too.
+    const [{ code, signal: killedBy, limit }] = await Promise.all([
+      child.ended,
+      closed(child.stdout),
+      closed(child.stderr),
+    ]);
+    return { code: code ?? killedBy ?? "unknown", output: output.text(), stopped, limit };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(graceful);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+function closed(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.closed) resolve();
+    stream.once("close", resolve);
+  });
 }
 
 function runCommand([program, ...args]: readonly [string, ...string[]], options: CommandOptions): Promise<Finished> {

@@ -16,7 +16,7 @@ import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import type { Effect } from "./decision.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
-import { problemOf, runTool, startSubagent } from "./run-tool.ts";
+import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
 /** The result of a validation: nothing or true if the answer is valid, a sentence about the problem, or both as a pair. */
@@ -40,6 +40,7 @@ export interface PerformDeps {
   readonly subagents: Subagents | undefined;
   readonly validate: Validate | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly workplaceOf?: ToolDeps["workplaceOf"];
   readonly timers: Timers;
   readonly now: () => number;
   readonly ids: Ids;

@@ -1,4 +1,5 @@
 import { type Content, type Fact, splitAmount } from "@skein/protocol";
+import type { Workplace } from "../ports/sandbox.ts";
 import type { Subagents } from "../ports/subagents.ts";
 import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
 import { leftToSpend } from "../run/budget.ts";
@@ -10,7 +11,11 @@ export interface ToolDeps {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly timers: Timers;
   readonly now: () => number;
+  /** Where programs of a session run, if this process has rules about that. */
+  readonly workplaceOf?: ((session: Pick<SessionState, "sessionId" | "tenant">) => Promise<Workplace>) | undefined;
 }
+
+type WorkplaceOf = NonNullable<ToolDeps["workplaceOf"]>;
 
 /** Starts the session of a subagent for a call, and opens the await for its answer. */
 export async function startSubagent(
@@ -61,6 +66,7 @@ export async function runTool(
     idempotencyKey: `${state.sessionId}/${toolUseId}`,
     workingDirectory: state.workingDirectory,
     signal,
+    ...(deps.workplaceOf && { workplace: () => (deps.workplaceOf as WorkplaceOf)(state) }),
     timers: deps.timers,
   });
   if (signal.aborted) return [];

@@ -60,6 +60,21 @@ export interface SandboxLimits {
   readonly fileBytes?: number;
   /** Bytes of its temporary folder, which is kept in memory. */
   readonly temporaryBytes?: number;
+  /** Seconds of CPU time of the program and everything that it started, together. */
+  readonly cpuSeconds?: number;
+  /** Bytes on disk of the folders that it may write to, together. */
+  readonly folderBytes?: number;
+}
+
+/** Where the programs of one session run: the folder that is its own, and the sandbox around them. */
+export interface Workplace {
+  /** For tools that were given no folder. */
+  readonly folder: string;
+  /** Undefined: no sandbox is wanted, or one is preferred that this machine does not have. */
+  readonly sandbox: Sandbox | undefined;
+  /** Why programs that a model steers are off in this session, as a sentence for the model. */
+  readonly refusal?: string | undefined;
+  readonly limits?: SandboxLimits | undefined;
 }
 
 export interface SandboxedProcess {

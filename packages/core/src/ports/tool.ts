@@ -1,5 +1,6 @@
 import { type Content, type ContentBlock, type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
+import type { Workplace } from "./sandbox.ts";
 import { imageProblem, isBlank, isResultBlock } from "../sessions/content-problem.ts";
 
 /** The call that a tool runs for. */
@@ -10,6 +11,8 @@ export interface ToolContext {
   /** The same for every attempt of this call. Pass it to services that must act only once. */
   readonly idempotencyKey: string;
   readonly workingDirectory: string | null;
+  /** Where programs of this session run. Undefined in a process without rules about that, such as a program with one agent. */
+  readonly workplace?: (() => Promise<Workplace>) | undefined;
   readonly signal: AbortSignal;
 }
 

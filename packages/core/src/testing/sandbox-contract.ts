@@ -225,6 +225,8 @@ export function describeSandbox(
         const greedy = "x=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 60; true";
         const large = await run(`(${greedy}) & (${greedy}) & wait`, { limits: { totalMemoryBytes: 80 * 1024 * 1024 } });
         expect(large.limit).toMatch(/^its processes used \d+ MiB of memory, and may use 80 MiB$/);
+        const busy = await run("(while :; do :; done) & (while :; do :; done) & wait", { limits: { cpuSeconds: 1 } });
+        expect(busy.limit).toMatch(/^its processes used \d+ s of CPU time, and may use 1 s$/);
       },
     );
 

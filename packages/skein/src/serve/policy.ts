@@ -27,6 +27,8 @@ export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
   /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
+  /** The strictest mode of any key: for sessions of the loop, which do not say which key began them. */
+  strictestSandbox(): Promise<ChosenSandboxMode>;
 }
 
 /** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
@@ -88,6 +90,13 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
       return chosenSandboxMode(chosen, { isLoopback, keys: await validKeys(key) });
+    },
+    async strictestSandbox() {
+      const own = chosenSandboxMode(policy.sandbox, { isLoopback, keys: await validKeys(undefined) });
+      const [name, rule] = Object.entries(policy.keys).find(([, { sandbox }]) => sandbox === "required") ?? [];
+      return rule && own.mode !== "required"
+        ? { mode: "required", because: `the rules of the key "${name}" say so` }
+        : own;
     },
   };
 }

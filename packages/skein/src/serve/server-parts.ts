@@ -14,6 +14,7 @@ import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { createReport } from "./report.ts";
+import { type Workplaces, createWorkplaces } from "./workplaces.ts";
 import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
@@ -33,6 +34,7 @@ export interface ServerParts {
   readonly adoption: Adoption;
   /** Undefined if the history is closed, or its package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
+  readonly workplaces: Workplaces;
   /** Stops driving sessions and answering SQL. */
   stop(): Promise<void>;
   /** Closes the other parts, the store included. */
@@ -73,6 +75,8 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const adoption = await openAdoption(store);
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
+  const { rules } = options;
+  const workplaces = createWorkplaces({ dataDir, rules, limits: options.claudeSettings.limits, store, report });
   const host = createHost({
     store,
     bus,
@@ -80,6 +84,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     models: onlyModel(model.model),
     ...code,
     files,
+    workplaceOf: workplaces.of,
     memoryNamed: memories.named,
     ...(claude && { runtimes: claude.runtimes }),
     report,
@@ -104,11 +109,13 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     sql,
     adoption,
     history,
+    workplaces,
     async stop() {
       await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
       await engine.close();
     },
     async close() {
+      workplaces.close();
       await history?.close();
       await claude?.close();
       await memories.close();

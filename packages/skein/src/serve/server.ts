@@ -85,6 +85,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     bus,
     files,
     claude: claude?.gate,
+    forgetSession: parts.workplaces.remove,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     adoption,
     history,

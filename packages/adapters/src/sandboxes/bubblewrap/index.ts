@@ -69,6 +69,7 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
       // bubblewrap's own environment can be read inside.
       env: {},
       limits: program.limits,
+      folders: program.places.filter(({ access }) => access === "write").map(({ path }) => path),
       inputs: [args.join(""), ...inputs],
     });
   }

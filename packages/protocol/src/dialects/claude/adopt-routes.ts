@@ -23,7 +23,7 @@ export const adoptRoutes = {
   adoptClaudeSession: {
     method: "POST",
     path: "/api/v1/sessions/adopt",
-    scope: "run",
+    scope: "admin",
     summary: "Make a session from the files of one of Claude Code's, under the same id",
     body: z.strictObject({ files: Files }),
     status: 201,

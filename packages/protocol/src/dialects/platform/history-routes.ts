@@ -110,7 +110,7 @@ export const historyRoutes = {
   adoptHistorySession: {
     method: "POST",
     path: "/v1/history/sessions/{session_id}/adopt",
-    scope: "run",
+    scope: "admin",
     summary: "Make a session of ours from one of Claude Code's, under the same id",
     params: inHistory,
     status: 201,

@@ -1,4 +1,5 @@
-import { KnownError, isKnownError } from "@skein/protocol";
+import { derivedId } from "@skein/core";
+import { type ClaudeFile, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { RequestContext, Handlers } from "../../request-context.ts";
 import type { Adoption } from "./adoption.ts";
@@ -11,7 +12,8 @@ export const adoptHandlers = {
     const { adopt } = adoptionOf(call);
     call.shared.meter.session(call.principal.keyId);
     await storeClaudeAgent(call);
-    return sessionResponse(await adopt(files, { tenant: call.principal.tenant, folderFor: folderFor(call) }));
+    const { tenant } = call.principal;
+    return sessionResponse(await adopt(ownIds(files, tenant), { tenant, folderFor: folderFor(call) }));
   },
   async exportClaudeSession({ params: { session_id } }, call) {
     await claudeSession(call, session_id);
@@ -19,6 +21,30 @@ export const adoptHandlers = {
     return { session_id, files: [...filesOf(session_id, await call.sessions.events(session_id))] };
   },
 } satisfies Partial<Handlers>;
+
+/** The tenant of the machine's own Claude Code, whose sessions keep their ids. */
+const OWN_TENANT = "default";
+const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
+
+/**
+ * The files with an id that only this tenant can have. Ids of sessions are one space for all tenants: under its own id, a session
+ * that another tenant adopted before would be refused, which tells that it is there.
+ */
+function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFile[] {
+  if (tenant === OWN_TENANT) return files;
+  const ids = new Set(files.flatMap(({ path }) => SESSION_IN_PATH.exec(path)?.[0] ?? []));
+  return [...ids].reduce((renamed, id) => {
+    const own = derivedId("adopted", tenant, id);
+    return renamed.map((file) => ({
+      ...file,
+      path: file.path.replace(id, own),
+      content:
+        file.encoding === "utf8"
+          ? file.content.replaceAll(new RegExp(`("sessionId"\\s*:\\s*")${id}"`, "g"), `$1${own}"`)
+          : file.content,
+    }));
+  }, files);
+}
 
 function adoptionOf({ shared }: RequestContext): Adoption {
   const { adoption } = shared.deps;

@@ -6,7 +6,7 @@ import { createKeys } from "@skein/server";
 import { describe, expect, test } from "vitest";
 import { dataFolder, lines, skein } from "../../../../cli/test/skein.ts";
 import { openStore } from "../../../../skein/src/open-store.ts";
-import { testServer } from "../../world.ts";
+import { caller, testServer } from "../../world.ts";
 
 const SESSION = /^[0-9a-f-]{36}\n$/;
 
@@ -129,23 +129,40 @@ describe("over HTTP", { timeout: 60_000 }, () => {
     expect((await call("GET", `/v1/sessions/${id}`)).status).toBe(404);
   });
 
-  test("another tenant's session is neither shown nor overwritten", async () => {
+  test("adopting needs the scope that importing needs", async () => {
+    const { home, ids } = atHome();
+    const { call, url } = await testServer();
+    const { body } = await call("POST", "/v1/keys", { name: "runner", scopes: ["run"] });
+    const files = uploadOf(home, ids[0] ?? "");
+    const refused = await caller(url, String(body["key"]))("POST", "/api/v1/sessions/adopt", { files });
+    expect([refused.status, refused.body.error.message]).toEqual([403, 'This key does not have the scope "admin".']);
+  });
+
+  test("another tenant's session is neither shown nor overwritten, and the answer does not tell that it is there", async () => {
     const { home, ids } = atHome();
     const [id = ""] = ids;
+    const files = uploadOf(home, id);
     const address = `sqlite:${join(home, "server.db")}`;
     const { call, url } = await testServer({ store: address });
-    await call("POST", "/api/v1/sessions/adopt", { files: uploadOf(home, id) });
     const store = await openStore(address);
-    const key = await createKeys({ records: store.records }).make({ name: "k", tenant: "other", scopes: ["run"] });
+    const made = (tenant: string) =>
+      createKeys({ records: store.records }).make({ name: "k", tenant, scopes: ["admin"] });
+    const [other, third] = [caller(url, await made("other")), caller(url, await made("third"))];
     await store.close();
-    const theirs = { "x-api-key": key };
-    const seen = await fetch(`${url}/api/v1/sessions/${id}/export`, { headers: theirs });
-    expect(seen.status).toBe(404);
-    const taken = await fetch(`${url}/api/v1/sessions/adopt`, {
-      method: "POST",
-      headers: { ...theirs, "content-type": "application/json" },
-      body: JSON.stringify({ files: uploadOf(home, id) }),
-    });
-    expect(taken.status).toBe(409);
+    // Before anybody has it, and afterwards: the answer is the same but for its times.
+    const before = await other("POST", "/api/v1/sessions/adopt", { files });
+    expect((await call("POST", "/api/v1/sessions/adopt", { files })).body.id).toBe(id);
+    const after = await third("POST", "/api/v1/sessions/adopt", { files });
+    expect([before.status, after.status]).toEqual([201, 201]);
+    expect(new Set([id, before.body.id, after.body.id]).size).toBe(3);
+    for (const [mine, own] of [
+      [other, before.body.id],
+      [third, after.body.id],
+    ] as const) {
+      expect((await mine("GET", `/api/v1/sessions/${id}/export`)).status).toBe(404);
+      const { body } = await mine("GET", `/api/v1/sessions/${own}/export`);
+      expect(JSON.stringify(body)).not.toContain(`"sessionId":"${id}"`);
+      expect(JSON.stringify(body["files"])).toContain(own);
+    }
   });
 });

@@ -116,6 +116,16 @@ export const ClaudeSettings = z.strictObject({
         .int()
         .min(1024 * 1024)
         .default(256 * 1024 ** 2),
+      /** Of all its processes together. */
+      cpuSeconds: z
+        .int()
+        .min(10, "Claude Code itself needs some.")
+        .default(6 * 3600),
+      /** Of its working folder and the other folders that it may write to. */
+      folderBytes: z
+        .int()
+        .min(1024 * 1024)
+        .default(10 * 1024 ** 3),
     })
     .prefault({}),
   /** Whether admin keys may run sessions with `bypassPermissions`, with the sandbox on. */

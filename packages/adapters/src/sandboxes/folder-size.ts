@@ -1,0 +1,30 @@
+import { lstat, opendir } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Bytes of a disk block, as `stat` counts them. */
+const BLOCK_BYTES = 512;
+
+/**
+ * The bytes on disk of everything in a folder, as far as it has to be looked at to know that it is more than `most`. Links are not
+ * followed, and what vanishes meanwhile counts nothing.
+ */
+export async function folderBytesAbove(folder: string, most: number, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  const folders = [folder];
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    try {
+      for await (const entry of await opendir(next)) {
+        const path = join(next, entry.name);
+        if (entry.isDirectory()) folders.push(path);
+        bytes += await lstat(path).then(
+          ({ blocks }) => blocks * BLOCK_BYTES,
+          () => 0,
+        );
+        if (bytes > most || signal.aborted) return bytes;
+      }
+    } catch {
+      // It is gone, or may not be read by this server.
+    }
+  }
+  return bytes;
+}

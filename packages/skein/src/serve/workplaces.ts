@@ -1,0 +1,64 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
+import type { SandboxLimits, Store, Workplace } from "@skein/core";
+import type { ServerPolicy } from "./policy.ts";
+
+interface SessionPlace {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
+
+/** Where programs of the loop's sessions run: a folder for each session, and the sandbox that the rules ask for. */
+export interface Workplaces {
+  of(session: SessionPlace): Promise<Workplace>;
+  /** Removes the folder of a session. */
+  remove(session: SessionPlace): void;
+  close(): void;
+}
+
+interface WorkplacesDeps {
+  readonly dataDir: string;
+  readonly rules: Pick<ServerPolicy, "strictestSandbox">;
+  /** What Claude Code's settings say, which hold for every program that a model steers. */
+  readonly limits: { readonly memoryBytes: number } & Omit<SandboxLimits, "memoryBytes" | "totalMemoryBytes">;
+  readonly store: Pick<Store, "get">;
+  readonly report: (error: unknown) => void;
+  readonly open?: typeof openSandbox;
+}
+
+/** How often folders are looked for whose sessions were deleted by another server, or while this one was away. */
+const SWEEP_MS = 3600 * 1000;
+
+export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
+  const { dataDir, rules, limits, store, report, open = openSandbox } = deps;
+  const { memoryBytes: totalMemoryBytes, ...others } = limits;
+  const root = join(dataDir, "work");
+  const folderOf = ({ tenant, sessionId }: SessionPlace): string => join(root, tenant, sessionId);
+  const remove = (session: SessionPlace): void =>
+    rmSync(folderOf(session), { recursive: true, force: true, maxRetries: 3 });
+
+  async function sweep(): Promise<void> {
+    for (const tenant of existsSync(root) ? readdirSync(root) : [])
+      for (const sessionId of readdirSync(join(root, tenant)))
+        if (!(await store.get(sessionId, { tenant }))) remove({ tenant, sessionId });
+  }
+  const timer = setInterval(() => void sweep().catch(report), SWEEP_MS).unref();
+
+  return {
+    async of(session) {
+      const folder = folderOf(session);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const place = { folder, limits: { ...others, totalMemoryBytes } };
+      const { mode, because } = await rules.strictestSandbox();
+      if (mode === "off") return { ...place, sandbox: undefined };
+      const found = await open();
+      if ("sandbox" in found) return { ...place, sandbox: found.sandbox };
+      if (mode === "preferred") return { ...place, sandbox: undefined };
+      const refusal = `Bash is off on this server: a sandbox is required, because ${because}. ${found.problem}`;
+      return { ...place, sandbox: undefined, refusal };
+    },
+    remove,
+    close: () => clearInterval(timer),
+  };
+}
