@@ -28,7 +28,8 @@ function under(
       name,
       model: (silence = {}) => model(silence),
       prompt: (steps) => script(steps as readonly Step[], label),
-      asked: () => simulator.ledger.calls({ label }).map(({ request, usage }) => ({ request, usage: usage as Usage })),
+      asked: () =>
+        simulator.ledger.calls({ label }).map(({ request, usage }) => ({ request, usage: { ...usage } as Usage })),
     };
   };
 }

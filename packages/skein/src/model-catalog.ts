@@ -48,9 +48,8 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
     named(tenant, name) {
       const settings = configured[name] ?? added.get(tenant)?.models.get(name);
       if (settings) return modelOf(name, settings);
-      const provider = providerOf(name);
-      if (provider === undefined || provider === "anthropic" || deps.isGateway) return claude;
-      if (Object.hasOwn(PROVIDERS, provider)) return modelOf(name, {});
+      if (isClaudeName(name) || deps.isGateway) return claude;
+      if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, {});
       return failingModel(
         `There is no model "${name}". Add it with "skein models add ${name} --url URL", or in skein.config.ts.`,
       );
@@ -60,15 +59,21 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
 
 const MOST_MADE = 1000;
 
+/** Whether a name means Claude: one without a provider, or with Anthropic as its provider. */
+export function isClaudeName(name: string): boolean {
+  const provider = providerOf(name);
+  return provider === undefined || provider === "anthropic";
+}
+
 /** What stands before the name of a model: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
-export function providerOf(name: string): string | undefined {
+function providerOf(name: string): string | undefined {
   const at = name.indexOf("/");
   // Names of Bedrock's profiles have a slash and no provider of ours.
   return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
 }
 
 /** Checks the settings of a model before they are kept. */
-export function checkModel(name: string, settings: ModelSettings): void {
+export function checkModelSettings(name: string, settings: ModelSettings): void {
   const { adapter, url, quirks } = settingsOf(name, settings);
   const place = `Model "${name}"`;
   if (adapter === undefined)
@@ -86,12 +91,9 @@ export function checkModel(name: string, settings: ModelSettings): void {
 
 /** The settings of a model with those that its provider has for all of its models. */
 function settingsOf(name: string, settings: ModelSettings): ModelSettings {
-  const provider = providerOf(name) ?? "anthropic";
-  const usual: ModelSettings = Object.hasOwn(PROVIDERS, provider)
-    ? (PROVIDERS[provider] ?? {})
-    : provider === "anthropic"
-      ? { adapter: "anthropic" }
-      : {};
+  const provider = providerOf(name) ?? "";
+  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
+  const usual: ModelSettings = known ?? (isClaudeName(name) ? { adapter: "anthropic" } : {});
   return { ...usual, ...settings, ...(usual.quirks && { quirks: { ...usual.quirks, ...settings.quirks } }) };
 }
 

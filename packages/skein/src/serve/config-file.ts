@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
-import { KnownError, isKnownError } from "@skein/protocol";
+import { KnownError, ModelSettings, isKnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -9,6 +9,7 @@ import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
 import { refuseProcessOptions, registrationsOf } from "../registration.ts";
+import { checkModelSettings } from "../model-catalog.ts";
 import { checkedLimits } from "./limits.ts";
 
 /** What `skein.config.ts` exports by default: the code that agents of this server may name. */
@@ -23,6 +24,8 @@ export interface SkeinConfig {
   readonly limits?: Partial<Limits>;
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
+  /** Models of other providers by their names (`provider/name`), and how they are reached. */
+  readonly models?: Readonly<Record<string, z.input<typeof ModelSettings>>>;
 }
 
 export interface ServedCode {
@@ -31,6 +34,7 @@ export interface ServedCode {
   readonly claude: ClaudeSettings;
   readonly limits?: Partial<Limits>;
   readonly policy: Policy;
+  readonly models?: Readonly<Record<string, ModelSettings>>;
 }
 
 /** Loads the code of a server from its config file, if there is one. */
@@ -42,7 +46,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "policy"], file);
+  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "policy", "models"], file);
   return codeOf(loaded.default);
 }
 
@@ -56,7 +60,14 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
 }
 
 /** Checks the content of a config file. Unknown fields are rejected. */
-export function codeOf({ agents = [], tools = [], claude = {}, limits = {}, policy = {} }: SkeinConfig): ServedCode {
+export function codeOf({
+  agents = [],
+  tools = [],
+  claude = {},
+  limits = {},
+  policy = {},
+  models = {},
+}: SkeinConfig): ServedCode {
   if (!Array.isArray(agents) || !Array.isArray(tools))
     throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
   const registered = [...new Set(agents.flatMap(madeByCreateAgent))];
@@ -73,7 +84,16 @@ export function codeOf({ agents = [], tools = [], claude = {}, limits = {}, poli
     claude: parseInput(ClaudeSettings, claude),
     limits: checkedLimits(limits, "limits"),
     policy: parseInput(z.object({ policy: Policy }), { policy }).policy,
+    models: checkedModels(models),
   };
+}
+
+function checkedModels(given: NonNullable<SkeinConfig["models"]>): Readonly<Record<string, ModelSettings>> {
+  const { models } = parseInput(z.object({ models: z.record(z.string().min(1).max(100), ModelSettings) }), {
+    models: given,
+  });
+  for (const [name, settings] of Object.entries(models)) checkModelSettings(name, settings);
+  return models;
 }
 
 function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
