@@ -1,17 +1,25 @@
 /** The same sessions on a cluster of processes: by the local engine and by Restate, with one worker and with two. */
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { type Client, createClient } from "@skein/client";
 import { script } from "@skein/simulator";
 import { type Cluster, startCluster } from "../scripts/cluster/start-cluster.ts";
+import { type Stream, stream } from "./server/served.ts";
+import { reader } from "./server/streams.ts";
+import { quantile } from "./store/results.ts";
 import { table } from "./table.ts";
 
 export const summary =
-  "a turn over the local engine and over Restate; sessions/s with one and two workers; memory of each role";
+  "a turn over the local engine and over Restate; sessions/s with one and two workers; 1,000 readers over two api processes; memory of each role";
 
 const TURNS = 60;
 const AT_ONCE = 64;
 const SESSIONS = 256;
 const OPEN = { SKEIN_LIMITS: "requestsPerSecond=100000,requestBurst=100000,streams=5000,sessionsPerMinute=1000000" };
+
+const READERS = 1000;
+const EVENTS = 50;
+const READERS_GOAL_MS = 150;
 
 /** What a turn over Restate may take longer than over the local engine. */
 const GOAL_MS = 10;
@@ -19,6 +27,7 @@ const GOAL_MS = 10;
 export async function run(): Promise<boolean> {
   const rows: string[][] = [];
   const turns: number[] = [];
+  let readers: Readers | undefined;
   for (const engine of ["local", "restate"] as const) {
     const cluster = await startCluster({
       restate: 1,
@@ -30,6 +39,7 @@ export async function run(): Promise<boolean> {
       const alone = await bench.turns(TURNS, 1);
       const two = await bench.turns(SESSIONS, AT_ONCE);
       const memory = memoryOf(cluster);
+      if (engine === "restate") readers = await follow(cluster, bench);
       const [, second] = cluster.processes.filter(({ role }) => role === "worker");
       await second?.kill();
       const one = await bench.turns(SESSIONS, AT_ONCE);
@@ -53,13 +63,50 @@ export async function run(): Promise<boolean> {
   console.log(
     "All processes share the cores of this machine: two workers are not twice as fast as one where one fills them.",
   );
-  return restate - local <= GOAL_MS;
+  const { p50 = Infinity, p99 = Infinity, missed = Infinity } = readers ?? {};
+  console.log(
+    `${READERS} readers over two api processes: p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms (goal ${READERS_GOAL_MS} ms), ${missed} events missed.`,
+  );
+  return restate - local <= GOAL_MS && p99 <= READERS_GOAL_MS && missed === 0;
 }
+
+interface Readers {
+  readonly p50: number;
+  readonly p99: number;
+  readonly missed: number;
+}
+
+/** Readers of one session, half of them at each api process, at 10 events a second written at the first. */
+async function follow({ processes, apiKey }: Cluster, { client, agentId }: Bench): Promise<Readers> {
+  const apis = processes.filter(({ role }) => role === "api");
+  const { id } = await client.createSession({ body: { agent_id: agentId } });
+  const latencies: number[] = [];
+  const clock = (): number => performance.timeOrigin + performance.now();
+  const readers = Array.from({ length: READERS }, () => reader((sentAt) => latencies.push(clock() - sentAt)));
+  const streams: Stream[] = [];
+  for (const [n, { read }] of readers.entries()) {
+    const url = apis[n % apis.length]?.url ?? "";
+    streams.push(await stream({ url, key: apiKey }, `/v1/sessions/${id}/events`, read));
+  }
+  for (let n = 0; n < EVENTS; n++) {
+    const began = performance.now();
+    await client.patchSession({ params: { session_id: id }, body: { title: String(clock()) } });
+    await delay(Math.max(0, 100 - (performance.now() - began)));
+  }
+  await delay(1500);
+  for (const one of streams) one.close();
+  const missed = readers.reduce((sum, { seen }) => sum + seen.gaps + Math.abs(EVENTS + 1 - seen.count), 0);
+  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), missed };
+}
+
+type Bench = Awaited<ReturnType<typeof openBench>>;
 
 async function openBench(cluster: Cluster) {
   const client = createClient({ url: cluster.url, apiKey: cluster.apiKey });
   const agent = await client.createAgent({ body: { name: "Bench" } });
   return {
+    client,
+    agentId: agent.id,
     /** So many sessions, each created, prompted and read to the end of its answer. */
     async turns(
       count: number,

@@ -2,11 +2,15 @@
 import { parseArgs } from "node:util";
 import { runChaos } from "./cluster/chaos.ts";
 
+/** For each session: about ten prompts a second in all. */
+const THINK_MS = 100;
+
 const { values } = parseArgs({
   options: {
     sessions: { type: "string", default: "200" },
     claude: { type: "string", default: "6" },
     prompts: { type: "string", default: "3" },
+    think: { type: "string" },
     strikes: { type: "string", default: "30" },
     seed: { type: "string", default: "1" },
     settle: { type: "string", default: "90" },
@@ -15,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 if (values.help) {
-  console.log(`npm run cluster:test [-- --sessions 200 --claude 6 --prompts 3 --strikes 30 --seed 1 --settle 90 --only "kill -9 worker"]
+  console.log(`npm run cluster:test [-- --sessions 200 --claude 6 --prompts 3 --think 20000 --strikes 30 --seed 1 --settle 90 --only "kill -9 worker"]
 
 Starts the cluster of "npm run cluster", gives it sessions with tools whose effects are counted, and kills one process every
 few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts links. Then every invariant is checked.`);
@@ -27,6 +31,7 @@ const outcome = await runChaos({
   sessions: Number(values.sessions),
   claude: Number(values.claude),
   prompts: Number(values.prompts),
+  thinkMs: Number(values.think ?? Number(values.sessions) * THINK_MS),
   strikes: Number(values.strikes),
   seed: Number(values.seed),
   everyMs: [1500, 4000],
@@ -36,8 +41,10 @@ const outcome = await runChaos({
   ...(values.only && { only: values.only }),
 });
 for (const { invariant, sentence } of outcome.violations.slice(0, 20)) console.log(`${invariant}: ${sentence}`);
+console.log(`Worst stall: ${outcome.worstStall.where}`);
+if (outcome.worstClaudeStall.ms > 0) console.log(`Worst stall of Claude Code: ${outcome.worstClaudeStall.where}`);
 console.log(
   `${outcome.struck.length} faults, ${outcome.accepted} prompts accepted, ${outcome.answered} answered, ${outcome.effects} effects, ` +
-    `worst stall ${(outcome.worstStallMs / 1000).toFixed(1)} s (Claude Code ${(outcome.worstClaudeStallMs / 1000).toFixed(1)} s), ${outcome.violations.length} violations`,
+    `worst stall ${(outcome.worstStall.ms / 1000).toFixed(1)} s (Claude Code ${(outcome.worstClaudeStall.ms / 1000).toFixed(1)} s), ${outcome.violations.length} violations`,
 );
 process.exit(outcome.violations.length === 0 ? 0 : 1);

@@ -18,7 +18,7 @@ async function session(server: Served): Promise<{ path: string; edit: (title?: s
 }
 
 /** Reads ids and times from the text of a stream, and notices gaps. */
-function reader(onEvent: (sentAt: number) => void) {
+export function reader(onEvent: (sentAt: number) => void) {
   let rest = "";
   let last = 0;
   const seen = { gaps: 0, count: 0 };

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
-import { type Operation, type Stream, type Violation, checkHistory } from "@skein/core/testing";
+import { type Effect, type Operation, type Stream, type Violation, checkHistory } from "@skein/core/testing";
 import type { Event } from "@skein/protocol";
 import { startEffectsServer } from "../kill/effects-server.ts";
 import { createRandom } from "../kill/random.ts";
 import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
-import { longestStall } from "./stalls.ts";
+import { type Stall, longestStall } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
 import { explainUnsettled } from "./unsettled.ts";
 
@@ -20,6 +20,8 @@ export interface ChaosOptions {
   readonly claude?: number;
   /** Each session gets so many at least, and as many as fit into the time of the faults. */
   readonly prompts: number;
+  /** How long a session thinks between an answer and its next prompt (ms): many sessions would otherwise only show how slow the machine is. */
+  readonly thinkMs?: number;
   readonly strikes: number;
   /** Between the end of a fault and the next one. */
   readonly everyMs: readonly [number, number];
@@ -40,9 +42,9 @@ export interface ChaosOutcome {
   readonly effects: number;
   readonly struck: readonly string[];
   /** The longest time without an event of a session that was being driven, without the store's own outages. */
-  readonly worstStallMs: number;
+  readonly worstStall: Stall;
   /** The same for sessions of Claude Code, where a process has to be started. */
-  readonly worstClaudeStallMs: number;
+  readonly worstClaudeStall: Stall;
 }
 
 const SETTLE_MS = 90_000;
@@ -82,7 +84,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     if (!isSettled) (await explainUnsettled(cluster, { operations, streams })).forEach(say);
     over.abort();
     await working;
-    const { violations, worstStallMs, worstClaudeStallMs } = await judge(cluster, {
+    const { violations, worstStall, worstClaudeStall } = await judge(cluster, {
       operations,
       streams,
       claude,
@@ -97,8 +99,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       answered: streams.reduce((sum, { events }) => sum + events.filter(isEnd).length, 0),
       effects: effects.effects.length,
       struck,
-      worstStallMs,
-      worstClaudeStallMs,
+      worstStall,
+      worstClaudeStall,
     };
   } finally {
     await cluster.stop();
@@ -158,6 +160,7 @@ async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<
         // A session of Claude Code began with its first prompt.
         if (!isClaude || i > 0) await client.prompt(operations, { sessionId, label: `${n}-${i}`, isClaude }, over);
         await Promise.race([ended.promise, aborted(over)]);
+        if (!calm.aborted) await Promise.race([sleep(options.thinkMs ?? 0), aborted(calm)]);
       }
       stream.complete = !over.aborted;
       left.abort();
@@ -174,19 +177,22 @@ async function beginClaude(client: Client, n: number, pace: Pace): Promise<strin
   return sessionId;
 }
 
-/** Effects of Claude Code that happened twice: lines of the file in its folder. */
-function doubledEffects(claude: ReadonlyMap<string, string>): readonly Violation[] {
-  return [...claude].flatMap(([sessionId, cwd]) => {
-    const lines = existsSync(join(cwd, "effects"))
-      ? readFileSync(join(cwd, "effects"), "utf8").trimEnd().split("\n")
-      : [];
-    const doubled = lines.filter((line, place) => lines.indexOf(line) !== place);
-    return doubled.map((line) => ({
-      invariant: "I8" as const,
-      sentence: `The effect ${line} of Claude Code's session ${sessionId} happened twice.`,
-      evidence: { sessionId, line },
-    }));
-  });
+/** Effects of Claude Code: each line of the file in its folder is one, of the call whose command wrote it. */
+function claudeEffects(
+  claude: ReadonlyMap<string, string>,
+  sessionId: string,
+  events: readonly Event[],
+): readonly Effect[] {
+  const file = join(claude.get(sessionId) ?? "", "effects");
+  if (!claude.has(sessionId) || !existsSync(file)) return [];
+  const calls = events.flatMap((event) => (event.event_type === "tool.started" ? [event.data] : []));
+  return readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((label) => {
+      const call = calls.find(({ input }) => JSON.stringify(input).includes(`echo ${label} `));
+      return { at: 0, sessionId, toolUseId: call?.tool_use_id ?? `unknown ${label}`, policy: "once", by: "claude" };
+    });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -239,13 +245,16 @@ async function judge(
       operations: seen.operations,
       sessions,
       acts: [],
-      effects: seen.effects,
+      effects: [
+        ...(seen.effects ?? []),
+        ...sessions.flatMap(({ sessionId, events }) => claudeEffects(seen.claude, sessionId, events)),
+      ],
       modelCalls: null,
       streams: seen.streams,
       errors: [],
       mustFinish: true,
     });
-    const stallOf = (isClaude: boolean): number => {
+    const stallOf = (isClaude: boolean): Stall => {
       const chosen = sessions.filter(({ sessionId }) => seen.claude.has(sessionId) === isClaude);
       return longestStall(
         chosen.map(({ events }) => events),
@@ -253,9 +262,9 @@ async function judge(
       );
     };
     return {
-      violations: [...violations, ...doubledEffects(seen.claude)],
-      worstStallMs: stallOf(false),
-      worstClaudeStallMs: stallOf(true),
+      violations,
+      worstStall: stallOf(false),
+      worstClaudeStall: stallOf(true),
     };
   } finally {
     await store.close();

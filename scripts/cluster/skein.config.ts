@@ -6,12 +6,13 @@ function effect(name: string, policy: "once" | "repeatable") {
   return defineTool({
     name,
     description: `Has an effect (${policy}).`,
-    input: z.object({ n: z.number() }),
+    input: z.object({ n: z.number(), padding: z.number().optional() }),
     policy,
-    async run(_input, { sessionId, toolUseId, signal }) {
+    async run({ padding = 0 }, { sessionId, toolUseId, signal }) {
       const query = new URLSearchParams({ session: sessionId, call: toolUseId, policy, by: String(process.pid) });
       const response = await fetch(`${process.env["CHAOS_EFFECTS_URL"] ?? ""}/?${query}`, { method: "POST", signal });
-      return response.text();
+      // A large result: its text goes to the place of files.
+      return (await response.text()) + "x".repeat(padding);
     },
   });
 }

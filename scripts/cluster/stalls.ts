@@ -5,21 +5,33 @@ interface Span {
   readonly to: number;
 }
 
-/** The longest time between two events of a session that had something to do, without the times in which the store was away. */
-export function longestStall(logs: readonly (readonly Event[])[], outages: readonly Span[]): number {
-  return Math.max(0, ...logs.flatMap((events) => stallsOf(events, outages)));
+/** A time without an event of a session that had something to do. */
+export interface Stall {
+  readonly ms: number;
+  /** Which session, between which events and when. */
+  readonly where: string;
 }
 
-function stallsOf(events: readonly Event[], outages: readonly Span[]): readonly number[] {
-  const stalls: number[] = [];
+/** The longest time between two events of a session that had something to do, without the times in which the store was away. */
+export function longestStall(logs: readonly (readonly Event[])[], outages: readonly Span[]): Stall {
+  return logs
+    .flatMap((events) => stallsOf(events, outages))
+    .reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst), { ms: 0, where: "nowhere" });
+}
+
+function stallsOf(events: readonly Event[], outages: readonly Span[]): readonly Stall[] {
+  const stalls: Stall[] = [];
   let waiting = 0;
-  let last: number | undefined;
-  for (const { event_type, created_at } of events) {
-    const at = Date.parse(created_at);
-    if (last !== undefined && waiting > 0) stalls.push(at - last - away({ from: last, to: at }, outages));
-    if (event_type === "prompt.accepted") waiting += 1;
-    if (event_type === "session.completed" || event_type === "session.failed") waiting -= 1;
-    last = at;
+  let last: Event | undefined;
+  for (const event of events) {
+    if (last !== undefined && waiting > 0) {
+      const span = { from: Date.parse(last.created_at), to: Date.parse(event.created_at) };
+      const where = `${event.session_id} between ${last.sequence} ${last.event_type} at ${last.created_at} and ${event.event_type}`;
+      stalls.push({ ms: span.to - span.from - away(span, outages), where });
+    }
+    if (event.event_type === "prompt.accepted") waiting += 1;
+    if (event.event_type === "session.completed" || event.event_type === "session.failed") waiting -= 1;
+    last = event;
   }
   return stalls;
 }

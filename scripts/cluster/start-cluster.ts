@@ -56,7 +56,7 @@ interface ClusterOptions {
 }
 
 const API_KEY = "sk-skein-cluster-on-this-machine";
-const READY_MS = 90_000;
+const READY_MS = 150_000;
 const COMMAND = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url));
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {

@@ -51,6 +51,40 @@ describeStore("postgres", async () => {
 });
 
 describe("postgres: what can go wrong", () => {
+  const HOUR = 3_600_000;
+  test.each([
+    ["an hour ahead", HOUR],
+    ["an hour behind", -HOUR],
+  ])(
+    "a machine whose clock is %s wakes sessions at once, and sets and hears of timers at their time",
+    async (_, wrong) => {
+      const url = await database();
+      const clock = (): number => Date.now() + wrong;
+      const [strange, right] = await Promise.all([
+        createPostgresStore({ url, poolSize: 2, clock }),
+        createPostgresStore({ url, poolSize: 2 }),
+      ]);
+      cleanups.push(async () => void (await Promise.all([strange.close(), right.close()])));
+      const script = createScript({ store: strange, ids });
+      await script.create();
+      const { sessionId, event } = script;
+      await strange.append(sessionId, [event(edited)], { dueAt: clock() });
+      // Nothing is due in an hour, and nothing since an hour.
+      const [due] = await right.due({ before: Infinity, sessionId });
+      expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
+      const claim = await right.claim({ owner: "right", leaseMs: 4000 });
+      expect(claim).toMatchObject({ kind: "leased", lease: { sessionId } });
+      if (claim.kind !== "leased") return;
+      const inTenMinutes = Date.now() + 600_000;
+      await right.release(claim.lease, { seen: claim.lastSequence, dueAt: inTenMinutes });
+      expect(await strange.due({ before: clock() + 590_000 })).toEqual([]);
+      const [later] = await strange.due({ before: clock() + 610_000 });
+      expect(Math.abs((later?.dueAt ?? 0) - (inTenMinutes + wrong))).toBeLessThan(10_000);
+      const next = await strange.claim({ owner: "strange", leaseMs: 4000 });
+      expect(next).toMatchObject({ kind: "none" });
+    },
+  );
+
   const cleanups: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();

@@ -39,8 +39,8 @@ describe("options", () => {
   test.each([
     ["history undo", ["root", "limit", "offset", "json"]],
     ["history restore", ["root", "json"]],
-    ["history watch", ["root", "json"]],
-    ["history show", ["root", "project", "since", "until", "json", "archive", "cache", "pager"]],
+    ["history watch", ["root", "source", "json"]],
+    ["history show", ["root", "source", "project", "since", "until", "json", "archive", "cache", "pager"]],
   ])("skein %s has only those of the common options that it uses", async (name, expected) => {
     const { options = {} } = await commandNamed(name);
     const common = Object.keys((await commandNamed("history list")).options ?? {});

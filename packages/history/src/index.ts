@@ -5,6 +5,8 @@
 export { archive, type ArchiveOptions, type ArchiveResult } from "./archive/archive.ts";
 export { restoreSession, type RestoreOptions, type RestoreResult } from "./archive/restore.ts";
 export { withArchive } from "./archive/unpack-archive.ts";
+export { withCarried, type CarriedSession } from "./carry/carry-session.ts";
+export type { LeftBehind } from "./carry/carry-lines.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, type LibraryConfig } from "./config.ts";
 export { diffLines, type DiffLine } from "./diff/diff-lines.ts";
@@ -68,7 +70,7 @@ export type {
   ToolCall,
   UserMessage,
 } from "./model/types.ts";
-export { createRedactor, type RedactOptions } from "./redact/redact.ts";
+export { createRedactor, type Hidden, type RedactOptions } from "./redact/redact.ts";
 export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";
 export { buildIndex, type IndexOptions, type IndexResult } from "./search/build-index.ts";
 export { searchInSession, searchSessions, type SearchMatch, type SearchOptions } from "./search/search.ts";
@@ -87,6 +89,9 @@ export { readHistory, type PromptHistory } from "./sources/claude-code/files/pro
 export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts";
 export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
+export { isSourceName, sourceNames, type SourceName } from "./sources/port/source.ts";
+export { readOriginal } from "./sources/read-original.ts";
+export { recogniseSource, withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
 export { burnRateOf } from "./usage/burn-rate.ts";
 export { contextTokens } from "./usage/context-size.ts";
 export { getToolUsage, type ToolUsage } from "./usage/get-tool-usage.ts";

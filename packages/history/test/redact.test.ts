@@ -56,3 +56,18 @@ test("redacting a long text without secrets is fast", () => {
   redact(text);
   expect(performance.now() - started).toBeLessThan(2000);
 });
+
+test("what is hidden is told, with its kind and what stands in its place", () => {
+  const hidden: string[] = [];
+  const redact = createRedactor({
+    home: "/home/mara",
+    userName: "mara",
+    onHidden: ({ kind, text, mark }) => hidden.push(`${kind} ${text} ${mark}`),
+  });
+  redact("mara keeps ghp_0123456789abcdefghijABCDEFGHIJ0123 in /home/mara/keys");
+  expect(hidden).toEqual([
+    "token ghp_0123456789abcdefghijABCDEFGHIJ0123 [token 1]",
+    "path /home/mara ~",
+    "name mara [name]",
+  ]);
+});

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
-import { type LibraryConfig, existingRoots, isDataNotFoundError } from "@skein/history/discover";
+import { type LibraryConfig, existingRoots, isDataNotFoundError, sourceOfRoot } from "@skein/history/discover";
 import { createCallerStatement } from "./answer/caller-statement.ts";
 import { type SqlResult, runStatement } from "./answer/run-statement.ts";
 import { type SqlStream, streamStatement } from "./answer/stream-statement.ts";
@@ -20,7 +20,7 @@ import { createFileFinder } from "./transcripts/find-files.ts";
 import { createTranscripts } from "./transcripts/transcripts.ts";
 
 interface SqlOptions {
-  /** Claude Code's data directories; the usual ones if not given. */
+  /** Claude Code's data directories, and what `withSources` made of other agents'; Claude Code's usual ones if not given. */
   readonly roots?: readonly string[];
   /** Without a data directory its tables are empty, instead of an error: for whoever asks for all tables there are. */
   readonly emptyWithoutRoots?: boolean;
@@ -31,6 +31,8 @@ interface SqlOptions {
   /** How much DuckDB may hold before it writes to its temporary folder. */
   readonly memoryLimit?: string;
   readonly threads?: number;
+  /** Is told what an answer does not say, for example that a source has no such name. */
+  readonly onWarning?: (text: string) => void;
 }
 
 /** SQL over Claude Code's files and a store's sessions. Both are only read. */
@@ -75,6 +77,11 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // The first question reports it.
   }
   await started;
+  // Only where there are files of other agents: a condition is not free.
+  if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
+    await connection.run(
+      "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",
+    );
   const memory = createMemoryLimit(connection, memoryLimit === undefined ? MEGABYTES : undefined);
   const ownFolder = cacheFolder === null ? null : join(cacheFolder, "sql");
   const transcripts = createTranscripts({
@@ -85,7 +92,12 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     folder,
     memory,
   });
-  const loadTables = createTableLoader({ connection, library, openStore: storeOpener(options.store) });
+  const loadTables = createTableLoader({
+    connection,
+    library,
+    openStore: storeOpener(options.store),
+    warn: options.onWarning ?? (() => {}),
+  });
   const preparer = createPreparer({
     connection,
     transcripts,
@@ -108,6 +120,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     interrupt: () => caller.stop(),
     async tables() {
       await preparer.refresh();
+      await preparer.showHistory();
       return listTables(connection);
     },
     scannedBytes() {

@@ -17,7 +17,8 @@ export async function exportTables(
   target: string,
   { force = false }: ExportTablesOptions = {},
 ): Promise<readonly string[]> {
-  const tables = (await sql.tables()).map(({ name }) => name);
+  // What is in `history` is in `claude` too; the other agents' sessions are not exported.
+  const tables = (await sql.tables()).map(({ name }) => name).filter((name) => !name.startsWith("history."));
   const isDatabase = target.endsWith(".duckdb");
   const folder = isDatabase ? dirname(resolve(target)) : resolve(target);
   const names = isDatabase ? [basename(target)] : tables.map((table) => `${table}.parquet`);

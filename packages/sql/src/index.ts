@@ -5,6 +5,7 @@ export { type Sql, createSql } from "./create-sql.ts";
 export { examples } from "./examples.ts";
 export { exportTables } from "./export-tables.ts";
 export { initSql } from "./init/init-sql.ts";
+export { namesHistory } from "./plan/named-tables.ts";
 export { splitStatements, statementsOf } from "./plan/split-statements.ts";
 export { SqlError } from "./sql-error.ts";
 export type { SqlStream } from "./answer/stream-statement.ts";

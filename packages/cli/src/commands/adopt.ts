@@ -1,45 +1,74 @@
 import { adopt as adoptSession, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
-import { getSession } from "@skein/history";
+import { getSession, withCarried, withSources } from "@skein/history";
+import { agentTitles } from "@skein/history/sources";
 import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { storeCommand, withNewStore } from "../terminal/session-command.ts";
-import { JSON_OPTION, ROOT_OPTION } from "../terminal/shared-options.ts";
+import { JSON_OPTION, ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
+import type { SourceNames } from "./history/with-agents.ts";
 
 /** `skein adopt`. */
 export const adopt = storeCommand({
   name: "adopt",
   words: "SESSION",
   summary:
-    "Copy a session of Claude Code into Skein, with the same id. SESSION is its index or id from `skein history list`.",
+    "Copy a session of Claude Code or of another agent into Skein. SESSION is its index or id from `skein history list`.",
   options: {
     root: ROOT_OPTION,
+    source: SOURCE_OPTION,
+    "dry-run": { short: "n", about: "Only show what would not be carried over" },
     json: JSON_OPTION,
   },
-  examples: ["skein adopt 0", "skein adopt 3f2a91c4", "skein adopt 0 --root ./backup/.claude --json"],
-  run: (call) =>
-    withNewStore(call, async (store) => {
-      const { values, screen, words } = call;
-      const [word = ""] = words;
-      const done = screen.progress("Reading the session");
-      const session = await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, {
-        ...(values.root !== undefined && { dataPath: values.root }),
-      })
-        .then(readClaudeSession)
-        .catch((error: unknown) => {
-          throw toCommandError(error);
-        })
-        .finally(done);
-      const adopted = await adoptSession(session, { store, tenant: "default" });
-      if (values.json) screen.json(adopted);
-      else {
-        screen.out(`${adopted.id}\n`);
-        const { total_runs: runs, title } = adopted;
-        screen.note(
-          `${counted(runs, "run")} in ${session.lines.length} lines${title === null ? "" : `: ${visibleLine(title)}`}\n`,
-        );
+  examples: [
+    "skein adopt 0",
+    "skein adopt 3f2a91c4",
+    "skein adopt ses_4a1f --source opencode --dry-run",
+    "skein adopt 0 --root ./backup/.claude --json",
+  ],
+  notes:
+    "A session keeps its id if that is a UUID; another one gets a UUID that is always the same. `skein sessions export ID --claude-code` then lets Claude Code go on with it.",
+  run: async (call) => {
+    const { values, screen, words } = call;
+    const [word = ""] = words;
+    const done = screen.progress("Reading the session");
+    const found = await readSession(word, values).finally(done);
+    return withCarried(found, async ({ session, left }) => {
+      if (found.source !== "claude-code" && !values.json)
+        screen.note(`A session of ${agentTitles[found.source]}. Not carried over: ${listed(left)}\n`);
+      if (values["dry-run"]) {
+        if (values.json) screen.json({ id: session.id, source: found.source, left });
+        return EXIT.completed;
       }
-      return EXIT.completed;
-    }),
+      return withNewStore(call, async (store) => {
+        const claude = readClaudeSession(session);
+        const adopted = await adoptSession(claude, { store, tenant: "default" });
+        if (values.json) screen.json(left.length === 0 ? adopted : { ...adopted, left });
+        else {
+          screen.out(`${adopted.id}\n`);
+          const { total_runs: runs, title } = adopted;
+          const about = title === null ? "" : `: ${visibleLine(title)}`;
+          screen.note(`${counted(runs, "run")} in ${claude.lines.length} lines${about}\n`);
+        }
+        return EXIT.completed;
+      });
+    });
+  },
 });
+
+async function readSession(
+  word: string,
+  { root, source }: { readonly root: readonly string[] | undefined; readonly source: SourceNames },
+) {
+  try {
+    const { config } = await withSources({ ...(root !== undefined && { dataPath: root }), sources: source });
+    return await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, config);
+  } catch (error) {
+    throw toCommandError(error);
+  }
+}
+
+function listed(left: readonly { readonly what: string; readonly count: number }[]): string {
+  return left.length === 0 ? "nothing" : left.map(({ what, count }) => `${count} ${visibleLine(what)}`).join(", ");
+}

@@ -1,4 +1,11 @@
-import { buildIndex, existingRoots, isDataNotFoundError, withArchive } from "@skein/history";
+import {
+  type LibraryConfig,
+  buildIndex,
+  existingRoots,
+  isDataNotFoundError,
+  withArchive,
+  withSources,
+} from "@skein/history";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +21,8 @@ import { ROOT_OPTION } from "../terminal/shared-options.ts";
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
 export const mcp = defineCommand({
   name: "mcp",
-  summary: "Let an MCP client search and read past Claude Code sessions and ask SQL, over standard input and output.",
+  summary:
+    "Let an MCP client search and read past sessions of Claude Code and other agents and ask SQL, over standard input and output.",
   options: {
     root: ROOT_OPTION,
   },
@@ -32,7 +40,7 @@ export const mcp = defineCommand({
       throw toCommandError(error);
     }
     const archiveFolder = join(config.dataDir, "archive");
-    const library = async () => await withArchive({ archiveFolder, ...(root === undefined ? {} : { dataPath: root }) });
+    const library = async () => await withArchive({ ...(await allAgents(root)), archiveFolder });
     // Standard output belongs to the protocol: nothing else may be written there.
     const ended = new Promise<void>((resolve) => {
       process.stdin.once("end", resolve);
@@ -75,7 +83,8 @@ async function openSql(
   const file = join(dataDir, "skein.db");
   const url = storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
   const store = url === undefined ? undefined : await openStore(url);
-  const found = foundRoots(roots);
+  const { dataPath } = await allAgents(roots);
+  const found = foundRoots(typeof dataPath === "string" ? [dataPath] : dataPath);
   const sql = createTenantSql({
     store,
     folder: join(dataDir, "sql"),
@@ -88,6 +97,16 @@ async function openSql(
       await store?.close();
     },
   };
+}
+
+/** The sessions of all agents on this machine, or those in the folders that were named. */
+async function allAgents(roots: readonly string[] | undefined): Promise<LibraryConfig> {
+  try {
+    return (await withSources(roots === undefined ? {} : { dataPath: roots })).config;
+  } catch (error) {
+    if (roots === undefined && error instanceof Error && isDataNotFoundError(error)) return {};
+    throw error;
+  }
 }
 
 /** Somebody without Claude Code still has sessions of Skein. A directory that was named must be there. */

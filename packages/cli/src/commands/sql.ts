@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Store } from "@skein/core";
 import { isDataNotFoundError } from "@skein/history/discover";
-import { type Sql, SqlError, createSql, examples, exportTables, initSql, statementsOf } from "@skein/sql";
+import { type Sql, SqlError, createSql, examples, exportTables, initSql, namesHistory, statementsOf } from "@skein/sql";
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
 import { oneOf } from "../terminal/option-kinds.ts";
@@ -60,6 +60,7 @@ export const sql = defineCommand({
   examples: [
     'skein sql "SELECT model, sum(cost_usd) FROM claude.responses GROUP BY 1"',
     `skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --format jsonl`,
+    'skein sql "SELECT source, sum(cost_usd) FROM history.responses GROUP BY 1"',
     "skein sql examples usage-by-day --format plot",
     `skein sql "FROM claude.messages" --format parquet --output messages.parquet`,
   ],
@@ -113,8 +114,12 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
+  // The sessions of other agents are looked for only where a question may name them: most do not, and start sooner.
+  const asksAll = statement === undefined ? word !== "export" : namesHistory(statement);
+  const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
-    ...(values.root === undefined ? { emptyWithoutRoots: word === "export" } : { roots: values.root }),
+    ...(roots === undefined ? { emptyWithoutRoots: word === "export" } : { roots }),
+    onWarning: (text) => screen.note(`${visible(text)}\n`),
     // Loaded when a question is about a store: most are not, and start sooner.
     store: async () => (store = await (await import("./sql/store-to-ask.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
@@ -123,7 +128,7 @@ async function run(call: SqlCall): Promise<number> {
   const stopListening = isBare ? () => {} : onSignals(() => database.interrupt());
   /** Has the copy follow the files, once, after the first answer that had to read them. */
   const follow = (): void => {
-    if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), values.root);
+    if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), roots);
   };
   try {
     if (values.schema) {
@@ -151,6 +156,25 @@ async function run(call: SqlCall): Promise<number> {
     follow();
     database.close();
     await store?.close();
+  }
+}
+
+/** The roots of all agents on this machine, or those given; undefined if there is nothing but Claude Code's usual ones. */
+async function allRoots(
+  given: readonly string[] | undefined,
+  cacheDir: string | null,
+  screen: SqlCall["screen"],
+): Promise<readonly string[] | undefined> {
+  const { withSources } = await import("@skein/history");
+  const cacheFolder = cacheDir === null ? null : join(cacheDir, "history");
+  try {
+    const { config, problems } = await withSources({ cacheFolder, ...(given !== undefined && { dataPath: given }) });
+    for (const { source, path, message } of problems) screen.note(`${visible(`${source}: ${path}: ${message}`)}\n`);
+    const { dataPath } = config;
+    return typeof dataPath === "string" ? [dataPath] : dataPath?.length === 0 ? undefined : dataPath;
+  } catch (error) {
+    if (isDataNotFoundError(error) && given === undefined) return undefined;
+    throw error;
   }
 }
 

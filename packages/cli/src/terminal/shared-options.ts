@@ -1,5 +1,6 @@
 import type { Option } from "./command.ts";
-import { type Kind, time, wholeNumber } from "./option-kinds.ts";
+import { sourceNames } from "@skein/history/sources";
+import { type Kind, oneOf, time, wholeNumber } from "./option-kinds.ts";
 
 /** The options that several commands have. Each name and each letter means the same everywhere: a test compares them. */
 
@@ -54,7 +55,15 @@ export const PLACE_OPTIONS = {
 export const ROOT_OPTION = {
   takes: "FOLDER",
   several: true,
-  about: "A data directory of Claude Code (default: CLAUDE_CONFIG_DIR or ~/.claude); may be given several times",
+  about:
+    "A data directory of Claude Code or of another agent (default: where each agent has its own); may be given several times",
+} as const satisfies Option;
+
+export const SOURCE_OPTION = {
+  takes: "AGENT",
+  several: true,
+  kind: oneOf(...sourceNames),
+  about: `Only sessions of this agent: ${sourceNames.join(", ")}; may be given several times`,
 } as const satisfies Option;
 
 export const CACHE_OPTION = {

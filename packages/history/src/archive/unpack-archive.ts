@@ -3,12 +3,23 @@
  * function of the library can read them. That directory is made from the archive and can be deleted at any time.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, existsSync, lstatSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { existingRoots } from "../sources/claude-code/discover/discover.ts";
 import { isDataNotFoundError } from "../errors.ts";
 import { filesBelow, makeFolder, removeEmptyFolders, removeFile } from "../disk/durable-files.ts";
+import { markOf } from "../sources/mirror/source-of-root.ts";
 import { archivedRoots, defaultArchiveFolder, type ArchiveOptions } from "./archive.ts";
 import { goneFiles } from "./archived-files.ts";
 import { lastHead, piecesOf, readArchived } from "./archived-file.ts";
@@ -60,12 +71,21 @@ function makeView(root: string, folder: string, view: string): string | undefine
   const gone = goneFiles(folder, root).filter((path) => path !== "history.jsonl");
   const wanted = new Set(gone.map((path) => join(view, path)));
   for (const path of filesBelow(view).files) {
-    if (wanted.has(path)) continue;
+    if (wanted.has(path) || path === join(view, "source.json")) continue;
     removeFile(path);
     removeEmptyFolders(dirname(path), view);
   }
   for (const path of gone) unpack(join(folder, path), join(view, path));
+  if (gone.length > 0) nameSource(root, view);
   return gone.length === 0 ? undefined : view;
+}
+
+/** What is left of another agent's sessions is still that agent's. */
+function nameSource(root: string, view: string): void {
+  const mark = markOf(root);
+  const path = join(view, "source.json");
+  if (mark && !existsSync(path))
+    writeFileSync(path, JSON.stringify({ ...mark, claims: [], problems: [] }), { mode: 0o600 });
 }
 
 /** Does nothing if the file already equals the archived one. */

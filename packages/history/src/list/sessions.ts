@@ -13,6 +13,7 @@ import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/
 import { isSamePath } from "../model/same-path.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { sessionDetailsFacet, type SessionDetails } from "../sources/claude-code/details/session-details.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import { titleOf } from "../sources/claude-code/details/title.ts";
 
 export interface SessionOrder {
@@ -121,6 +122,7 @@ export function summaryOf(
   const modified = dateOr(details.otherTime, new Date(file.mtimeMs));
   return {
     id: file.sessionId ?? "",
+    source: sourceOfRoot(file.root),
     ...projectPathOf(details, file.encodedPath),
     encodedPath: file.encodedPath,
     summary: titleOf(file, details, foreign),

@@ -20,6 +20,8 @@ export interface DataFile {
 export interface SkippedFile {
   readonly path: string;
   readonly reason: "symlink" | "pipe" | "socket" | "device" | "leftover" | "unreadable";
+  /** More about it. */
+  readonly message?: string;
 }
 
 /** A folder that was read, and its change time (ctime) at that moment. */

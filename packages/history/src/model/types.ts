@@ -1,4 +1,5 @@
 /** The data model of the library. Fields of a line that the model does not have are in `raw`. */
+import type { SourceName } from "../sources/port/source.ts";
 
 export interface TokenUsage {
   readonly inputTokens: number;
@@ -9,6 +10,8 @@ export interface TokenUsage {
 
 export interface SessionSummary {
   readonly id: string;
+  /** The agent whose session it is: `claude-code`, `codex`, … */
+  readonly source: SourceName;
   readonly projectPath: string;
   /** The session's title, by the rule that Claude Code uses today. */
   readonly summary: string | null;

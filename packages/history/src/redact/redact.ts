@@ -6,6 +6,15 @@ export interface RedactOptions {
   readonly userName?: string;
   /** Other words to hide, for example the name of a customer. */
   readonly words?: readonly string[];
+  /** Is told of everything that is hidden: what kind it is, the text itself, and what stands in its place. */
+  readonly onHidden?: (hidden: Hidden) => void;
+}
+
+export interface Hidden {
+  /** token, password, secret, private key, e-mail, path or name. */
+  readonly kind: string;
+  readonly text: string;
+  readonly mark: string;
 }
 
 /**
@@ -28,11 +37,18 @@ export function createRedactor(options: RedactOptions = {}): (text: string) => s
     for (const { kind, pattern } of secrets) {
       result = result.replaceAll(pattern, (whole: string, ...groups: unknown[]) => {
         const { before = "", secret = whole } = namedGroups(groups);
-        return isHarmless(secret) ? whole : before + mark(kind, secret) + whole.slice(before.length + secret.length);
+        if (isHarmless(secret)) return whole;
+        const made = mark(kind, secret);
+        options.onHidden?.({ kind, text: secret, mark: made });
+        return before + made + whole.slice(before.length + secret.length);
       });
     }
-    result = hideHomes(result, options.home);
-    return names ? result.replaceAll(names, "[name]") : result;
+    const hide = (kind: string, instead: string) => (text: string) => {
+      options.onHidden?.({ kind, text, mark: instead });
+      return instead;
+    };
+    result = hideHomes(result, options.home, hide);
+    return names ? result.replaceAll(names, hide("name", "[name]")) : result;
   };
 }
 
@@ -98,17 +114,19 @@ function namedGroups(groups: readonly unknown[]): { before?: string; secret?: st
   return typeof last === "object" && last !== null ? last : {};
 }
 
+type Hide = (kind: string, instead: string) => (text: string) => string;
+
 /** Hides home directories of Linux, macOS and Windows, also those of other machines. */
-function hideHomes(text: string, home: string | undefined): string {
+function hideHomes(text: string, home: string | undefined, hide: Hide): string {
   let result = text;
   if (home !== undefined && home.length > 3)
-    result = result.replaceAll(new RegExp(`${escape(home)}(?![A-Za-z0-9_.-])`, "g"), "~");
+    result = result.replaceAll(new RegExp(`${escape(home)}(?![A-Za-z0-9_.-])`, "g"), hide("path", "~"));
   return (
     result
-      .replaceAll(/(?<![A-Za-z0-9_.:])\/(?:home|Users)\/(?!Shared\b)[A-Za-z0-9_.-]{1,64}/g, "~")
-      .replaceAll(/\b[A-Za-z]:(?:\\{1,2}|\/)Users(?:\\{1,2}|\/)[^\\/\s"':*?<>|]{1,64}/gi, "~")
+      .replaceAll(/(?<![A-Za-z0-9_.:])\/(?:home|Users)\/(?!Shared\b)[A-Za-z0-9_.-]{1,64}/g, hide("path", "~"))
+      .replaceAll(/\b[A-Za-z]:(?:\\{1,2}|\/)Users(?:\\{1,2}|\/)[^\\/\s"':*?<>|]{1,64}/gi, hide("path", "~"))
       // The folder names that Claude Code makes from such paths.
-      .replaceAll(/-(?:home|Users)-[A-Za-z0-9_.]{1,64}(?=-|\b)/g, "-~")
+      .replaceAll(/-(?:home|Users)-[A-Za-z0-9_.]{1,64}(?=-|\b)/g, hide("path", "-~"))
   );
 }
 

@@ -8,6 +8,8 @@ import { createForeignSummaries } from "../sources/claude-code/details/foreign-s
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import type { SessionDetails } from "../sources/claude-code/details/session-details.ts";
 import { orderSessions, readDetails, withStore } from "../list/sessions.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
+import type { SourceName } from "../sources/port/source.ts";
 import { titleOf } from "../sources/claude-code/details/title.ts";
 import { pageOfTotal } from "../model/paginate.ts";
 import type { MessageType, PaginatedResult } from "../model/types.ts";
@@ -19,6 +21,8 @@ import { createTopItems } from "./top-items.ts";
 
 export interface SearchMatch {
   readonly sessionId: string;
+  /** The agent whose session it is. */
+  readonly source: SourceName;
   /** The id of the line. For an answer over several lines it is one of its `lineUuids`. */
   readonly messageUuid: string;
   readonly messageType: MessageType;
@@ -159,6 +163,7 @@ async function describe(
     const known = details.get(file);
     return {
       sessionId: file.sessionId ?? parentOf(file) ?? "",
+      source: sourceOfRoot(file.root),
       messageUuid: stringOf(line.value["uuid"]) ?? `line:${line.line}`,
       messageType: stringOf(line.value["type"]) ?? "unknown",
       match: found.match,

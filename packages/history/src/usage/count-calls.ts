@@ -5,11 +5,15 @@ import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
 import type { FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { PricedCall } from "./tally.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
+import type { SourceName } from "../sources/port/source.ts";
 import { column, valueOf } from "./usage-table.ts";
 
 /** The session that a call belongs to. Calls of a subagent belong to the parent session. */
 export interface Owner {
   readonly sessionId: string;
+  /** The agent whose session it is. */
+  readonly source: SourceName;
   readonly projectPath: string;
   readonly costStateUsd: number | null;
 }
@@ -91,7 +95,12 @@ function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner>
     const key = keyOf(counted);
     const { sessionId, file } = counted;
     const projectPath = projects.get(key) ?? file.encodedPath;
-    const owner = bySession.get(key) ?? { sessionId, projectPath, costStateUsd: states.get(key) ?? null };
+    const owner = bySession.get(key) ?? {
+      sessionId,
+      source: sourceOfRoot(file.root),
+      projectPath,
+      costStateUsd: states.get(key) ?? null,
+    };
     bySession.set(key, owner);
     owners.set(file, owner);
   }

@@ -13,6 +13,7 @@ import type { UsageOptions } from "./usage-options.ts";
 import { forecastOf } from "./burn-rate.ts";
 import { fingerprint, loadReport, saveReport, type SavedReport } from "./report-snapshot.ts";
 import { createSplitTallies, createTallies, createTally, type PricedCall } from "./tally.ts";
+import type { SourceName } from "../sources/port/source.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
 /** Makes the report of `getUsage`. */
@@ -53,6 +54,7 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
   const models = createTallies<string>();
   const sessions = createTallies<Owner>();
   const projects = createTallies<string>();
+  const sources = createTallies<SourceName>();
   const spans = new Map<Owner, { first: number; last: number }>();
   const unpriced = new Set<string>();
   const chosen = createCallLog();
@@ -69,6 +71,7 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
     months.add(day.slice(0, 7), call);
     models.for(call.model).add(call);
     projects.for(owner.projectPath).add(call);
+    sources.for(owner.source).add(call);
     sessions.for(owner).add(call);
     noteSpan(spans, owner, call.time);
     if (call.costPicos === undefined) unpriced.add(call.model);
@@ -90,6 +93,10 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
     byProject: projects
       .entries()
       .map(([projectPath, sum]) => ({ projectPath, ...sum }))
+      .sort(byCost),
+    bySource: sources
+      .entries()
+      .map(([source, sum]) => ({ source, ...sum }))
       .sort(byCost),
     bySession: bySession.sort((a, b) => Number(b.lastActivityAt) - Number(a.lastActivityAt)),
     blocks: toBlocks(chosen.inOrder()),

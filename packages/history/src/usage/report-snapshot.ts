@@ -9,7 +9,7 @@ import type { UsageReport } from "./usage-report.ts";
 /** Without what depends on the current time. */
 export type SavedReport = Omit<UsageReport, "activeBlock">;
 
-const snapshot = { name: "usage-report", version: 3 };
+const snapshot = { name: "usage-report", version: 4 };
 
 /** Everything that a report without filters depends on. */
 export function fingerprint(files: readonly DataFile[], timeZone: string): string {

@@ -1,4 +1,5 @@
 /** The usage report. All costs come from the price table, not from Claude Code's own totals. */
+import type { SourceName } from "../sources/port/source.ts";
 
 export interface UsageTotals {
   readonly inputTokens: number;
@@ -48,8 +49,14 @@ interface ProjectUsage extends UsageTotals {
   readonly projectPath: string;
 }
 
+interface SourceUsage extends UsageTotals {
+  /** The agent: `claude-code`, `codex`, … */
+  readonly source: SourceName;
+}
+
 export interface SessionUsage extends UsageTotals {
   readonly sessionId: string;
+  readonly source: SourceName;
   readonly projectPath: string;
   readonly firstActivityAt: Date;
   readonly lastActivityAt: Date;
@@ -92,6 +99,7 @@ export interface UsageReport {
   readonly byMonth: readonly MonthUsage[];
   readonly byModel: readonly ModelUsage[];
   readonly byProject: readonly ProjectUsage[];
+  readonly bySource: readonly SourceUsage[];
   readonly bySession: readonly SessionUsage[];
   readonly blocks: readonly UsageBlock[];
   /** Null if the last block is over. */

@@ -7,6 +7,8 @@ import type { WatchEvent } from "./watch-event.ts";
 
 export interface WatchOptions extends LibraryConfig {
   readonly signal?: AbortSignal;
+  /** Reads what is new of other agents, before each look: for a configuration of `withSources`. */
+  readonly refresh?: () => Promise<LibraryConfig>;
 }
 
 /** File system events arrive at once. Changes without an event are found by looking every second. */
@@ -37,7 +39,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
   try {
     while (!state.isClosed && options.signal?.aborted !== true) {
       const started = performance.now();
-      look(options, tails, queue);
+      look(options.refresh ? await options.refresh() : options, tails, queue);
       const took = performance.now() - started;
       yield* queue.splice(0);
       if (state.isClosed || options.signal?.aborted) break;
@@ -69,7 +71,7 @@ async function sleep(ms: number, state: Sleeper): Promise<void> {
   state.isDue = false;
 }
 
-function look(options: WatchOptions, tails: Map<string, Tail>, queue: WatchEvent[]): void {
+function look(options: LibraryConfig, tails: Map<string, Tail>, queue: WatchEvent[]): void {
   const { files } = discover(options);
   const present = new Set<string>();
   for (const file of files) {

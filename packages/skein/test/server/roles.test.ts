@@ -66,7 +66,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     await database.drop();
   });
 
-  async function process_(role: "api" | "worker", code = codeOf({})) {
+  async function process_(role: "api" | "worker", code = codeOf({}), limits = {}) {
     const server = await startServer({
       port: 0,
       host: "127.0.0.1",
@@ -81,7 +81,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       anthropicBaseUrl: model.url,
       claudeCode: false,
       code,
-      limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
+      limits: { requestBurst: 100_000, requestsPerSecond: 100_000, ...limits },
     });
     let closed: Promise<void> | undefined;
     const close = (): Promise<void> => (closed ??= server.close());
@@ -124,6 +124,35 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     await process_("worker", codeOf({ tools: [weigh] }));
     await settled(api.call, path);
     expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("It is 12 kg");
+  });
+
+  test("limits of a key count across the api processes", async () => {
+    const LIMIT = 12;
+    const api = await process_("api", codeOf({}), { sessionsPerMinute: LIMIT });
+    const store = await openStore(database.url);
+    onTestFinished(() => store.close());
+    const workers = createWorkers(store.records);
+    const other = { role: "api" as const, owner: "other-host/1/1", runtimes: [], agents: [], tools: [], model: "none" };
+    await workers.beat(other);
+    onTestFinished(() => workers.leave(other));
+    const beats = async (): Promise<readonly number[]> =>
+      (await workers.all())
+        .filter(({ role, owner }) => role === "api" && owner !== other.owner)
+        .map(({ beat }) => beat);
+    // A process looks at the others after each of its own signs of life.
+    const before = Math.max(0, ...(await beats()));
+    await expect.poll(async () => Math.max(...(await beats())), SOON).toBeGreaterThan(before + 2);
+    const made = await api.call("POST", "/v1/agents", { name: "Limited" });
+    const began = Date.now();
+    const statuses: number[] = [];
+    for (let n = 0; n < LIMIT * 2; n++)
+      statuses.push((await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {})).status);
+    // It grants its half, and what came back meanwhile.
+    const more = Math.ceil(((Date.now() - began) / 60_000) * (LIMIT / 2));
+    const granted = statuses.filter((status) => status === 201).length;
+    expect(granted).toBeGreaterThanOrEqual(LIMIT / 2);
+    expect(granted).toBeLessThanOrEqual(LIMIT / 2 + more);
+    expect(statuses).toContain(429);
   });
 
   test("what a worker held that is gone is freed by another one, and the dead one is forgotten", async () => {

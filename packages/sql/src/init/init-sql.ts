@@ -116,7 +116,7 @@ SELECT place, place, file, getvariable('skein_root'), folder, kind, layout, sess
   coalesce(first_value(if(kind = 'session', cwd, NULL)) OVER (PARTITION BY folder, session_id ORDER BY kind DESC, place), cwd, folder),
   NULL, NULL,
   (coalesce(sum(rows) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0))::BIGINT,
-  (coalesce(sum(rows) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0))::BIGINT
+  (coalesce(sum(rows) OVER (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0))::BIGINT, 'claude-code'
 FROM known;
 
 INSERT INTO scan.damage

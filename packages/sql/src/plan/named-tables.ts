@@ -14,9 +14,14 @@ export function namesClaude(sql: string): boolean {
   return /\bclaude_(conversations|plans|todos|history|stats)\b|\bclaude"?\s*\./i.test(words);
 }
 
-/** Whether a statement may read Claude Code's transcripts. */
+/** Whether a statement reads the sessions of all agents. */
+export function namesHistory(sql: string): boolean {
+  return /\bhistory"?\s*\./i.test(sql.replaceAll(/'(?:[^']|'')*'/g, "''"));
+}
+
+/** Whether a statement may read transcripts. */
 export function namesTranscripts(sql: string): boolean {
-  return namesClaude(sql) || /\ball_(sessions|messages|usage)\b|\bskein"?\s*\./i.test(sql);
+  return namesClaude(sql) || namesHistory(sql) || /\ball_(sessions|messages|usage)\b|\bskein"?\s*\./i.test(sql);
 }
 
 /** The tables of Claude Code's small files (everything but transcripts), each with the word that names it. */
@@ -27,6 +32,7 @@ const SMALL_TABLES = {
   "skein.stats_cache": /stats/i,
   "claude.tasks": /tasks/i,
   "claude.sessions": /sessions/i,
+  "history.sessions": /\bhistory"?\s*\.\s*"?sessions/i,
   "skein.agent_metas": /agents/i,
 } as const;
 

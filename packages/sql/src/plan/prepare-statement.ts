@@ -10,10 +10,11 @@ import {
 } from "@duckdb/node-api";
 import { failure } from "../sql-error.ts";
 import type { LoadTables } from "../sources/load-tables.ts";
+import { HISTORY_TABLES } from "../tables/claude-tables.ts";
 import { TABLES } from "../tables/schema.ts";
 import type { Files } from "../transcripts/files.ts";
 import type { Transcripts } from "../transcripts/transcripts.ts";
-import { namesClaude, namesTranscripts } from "./named-tables.ts";
+import { namesClaude, namesHistory, namesTranscripts } from "./named-tables.ts";
 import { type Statement, readStatement } from "./statement.ts";
 import {
   type Explanation,
@@ -49,6 +50,8 @@ interface PrepareOptions {
 export interface Preparer {
   /** Makes the tables agree with the files. */
   refresh(): Promise<Files>;
+  /** Makes the tables of the schema `history`, which are otherwise made when a statement names them. */
+  showHistory(): Promise<void>;
   prepare(given: string, options: PrepareOptions): Promise<Prepared>;
   /** Prepares a statement that the caller keeps: it is not used for a later question. */
   handOut(given: string): Promise<DuckDBPreparedStatement>;
@@ -59,9 +62,10 @@ const ATTEMPTS = 3;
 
 export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {
   let hasTables = false;
+  let hasHistory = false;
   /** The last statement, if it may be used again. */
   let last: Prepared | undefined;
-  return { refresh, prepare, handOut };
+  return { refresh, showHistory, prepare, handOut };
 
   async function refresh(): Promise<Files> {
     const files = await againIfMissing(() => transcripts.refresh());
@@ -69,6 +73,12 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     if (!hasTables) await connection.run(TABLES);
     hasTables = true;
     return files;
+  }
+
+  /** The tables of all agents, made when they are first named. */
+  async function showHistory(): Promise<void> {
+    if (!hasHistory) await connection.run(HISTORY_TABLES);
+    hasHistory = true;
   }
 
   async function handOut(given: string): Promise<DuckDBPreparedStatement> {
@@ -81,6 +91,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
   async function prepare(given: string, { counted }: PrepareOptions): Promise<Prepared> {
     for (let attempt = 1; ; attempt += 1) {
       const files = await refresh();
+      if (namesHistory(given)) await showHistory();
       if (last?.plan.statement.given === given) return last;
       last = undefined;
       try {

@@ -13,6 +13,8 @@ export interface SourceDeps {
   readonly library: LibraryConfig;
   /** Opens the platform's store; undefined if there is none. */
   openStore(): Promise<Store | undefined>;
+  /** Is told what the rows of an answer do not say. */
+  warn(text: string): void;
 }
 
 export type LoadTables = (loads: readonly Load[]) => Promise<void>;
@@ -23,7 +25,7 @@ export function createTableLoader(deps: SourceDeps): LoadTables {
   };
 }
 
-async function loadOne({ connection, library, openStore }: SourceDeps, load: Load): Promise<void> {
+async function loadOne({ connection, library, openStore, warn }: SourceDeps, load: Load): Promise<void> {
   switch (load.kind) {
     case "platform": {
       const store = await openStore();
@@ -33,7 +35,7 @@ async function loadOne({ connection, library, openStore }: SourceDeps, load: Loa
     }
     case "read-function": {
       const { loadReadFunction } = await import("./read-functions.ts");
-      return loadReadFunction(connection, load.call, library);
+      return loadReadFunction(connection, load.call, library, warn);
     }
     case "small-table": {
       const { loadSmallTable } = await import("./small-files.ts");

@@ -6,14 +6,21 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import {
   type DataFile,
   type LibraryConfig,
+  type SourceName,
+  type WithSources,
   discover,
   isDataNotFoundError,
+  isSourceName,
   listPlans,
   listTodos,
   readHistory,
   readLines,
   readStats,
+  recogniseSource,
+  sourceNames,
+  withSources,
 } from "@skein/history";
+import { sourceOfRoot } from "@skein/history/discover";
 import { appendRows } from "../database/load-rows.ts";
 import type { ReadCall, ReadFunction } from "../plan/read-calls.ts";
 
@@ -51,33 +58,72 @@ const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> 
   read_stats: { ...texts("source", "date"), ...numbers("message_count", "session_count", "tool_call_count") },
 };
 
-/** Sources that `agent_data` knows and Skein does not read: they have no rows. Any other name is ignored, as in `agent_data`. */
-const OTHER_SOURCES: ReadonlySet<string> = new Set(["claude-desktop", "copilot", "cursor", "codex", "gemini", "grok"]);
+/** Claude Code's own name in `agent_data`. */
+const CLAUDE = "claude";
 
-/** Makes the table of one call. It is empty if the path does not exist. */
+/** Makes the table of one call. It is empty if the path does not exist. `warn` is told what the rows do not say. */
 export async function loadReadFunction(
   connection: DuckDBConnection,
   call: ReadCall,
   defaults: LibraryConfig,
+  warn: (text: string) => void,
 ): Promise<void> {
-  const { name, path, source, table } = call;
+  const { name, path, table } = call;
   const columns = COLUMNS[name];
   const list = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
   await connection.run(`CREATE OR REPLACE TABLE ${table} (${list.join(", ")})`);
-  const library = path === undefined ? defaults : { dataPath: expanded(path), cacheFolder: null };
-  if (OTHER_SOURCES.has(source ?? "")) return;
-  if (path !== undefined && !statSync(expanded(path), { throwIfNoEntry: false })?.isDirectory()) return;
+  const given = path === undefined ? undefined : expanded(path);
+  if (given !== undefined && !statSync(given, { throwIfNoEntry: false })) return;
+  const source = sourceOf(call, given, warn);
   try {
+    const { library, problems } = await libraryOf(source, given, defaults);
+    for (const { path: at, message } of problems) warn(`${source}: ${at}: ${message}`);
+    const named = source === "claude-code" ? CLAUDE : source;
     for await (const rows of rowsOf(name, library))
       await appendRows(
         connection,
         table,
         columns,
-        rows.map((row) => ({ source: "claude", ...row })),
+        rows.map((row) => ({ source: named, ...row })),
       );
   } catch (error) {
     if (!isDataNotFoundError(error)) throw error;
   }
+}
+
+/** The source that was named; otherwise the one whose shape the path has. */
+function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (text: string) => void): SourceName {
+  const known = name?.toLowerCase() === CLAUDE ? "claude-code" : (name?.toLowerCase() ?? "");
+  if (isSourceName(known)) return known;
+  const found = path === undefined ? "claude-code" : recogniseSource(path);
+  if (name !== undefined && name !== "")
+    warn(
+      `There is no source '${name}', so ${found} was read, by the shape of the path. Sources: ${CLAUDE}, ${sourceNames.join(", ")}`,
+    );
+  return found;
+}
+
+async function libraryOf(
+  source: SourceName,
+  path: string | undefined,
+  defaults: LibraryConfig,
+): Promise<{ readonly library: LibraryConfig; readonly problems: WithSources["problems"] }> {
+  if (source === "claude-code")
+    return { library: path === undefined ? ownOf(defaults) : { dataPath: path, cacheFolder: null }, problems: [] };
+  const { dataPath: _roots, ...rest } = defaults;
+  const { config, problems } = await withSources({
+    ...rest,
+    sources: [source],
+    ...(path !== undefined && { dataPath: path }),
+  });
+  return { library: config, problems };
+}
+
+/** Without the roots of other agents, which a question over all of them has added. */
+function ownOf(library: LibraryConfig): LibraryConfig {
+  if (library.dataPath === undefined || typeof library.dataPath === "string") return library;
+  const own = library.dataPath.filter((root) => sourceOfRoot(root) === "claude-code");
+  return own.length === library.dataPath.length ? library : { ...library, dataPath: own };
 }
 
 function expanded(path: string): string {
@@ -188,6 +234,7 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
     output_tokens: count(usage["output_tokens"]),
     cache_creation_tokens: count(usage["cache_creation_input_tokens"]),
     cache_read_tokens: count(usage["cache_read_input_tokens"]),
+    reasoning_tokens: count(record(usage["output_tokens_details"])["reasoning_tokens"]),
     slug: text(value["slug"]),
     git_branch: text(value["gitBranch"]),
     cwd: text(value["cwd"]),

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import {
   type LibraryConfig,
+  type SessionSummary,
   discover,
   isDataNotFoundError,
   listPlans,
@@ -153,7 +154,40 @@ const SOURCES: Readonly<Record<SmallTable, Source>> = {
       file: "VARCHAR",
     },
     rows: async (library) =>
-      (await listSessions({ ...library, ...all })).data.map((session) => ({
+      (await sessionsOf(library))
+        .filter(({ source }) => source.startsWith("claude-"))
+        .map((session) => ({
+          session_id: session.id,
+          project_path: session.projectPath,
+          title: session.summary,
+          started_at: session.timestamp,
+          last_activity_at: session.lastActivityAt,
+          message_count: session.messageCount,
+          agent_count: session.agentIds.length,
+          version: session.version,
+          git_branch: session.gitBranch,
+          size_bytes: session.sizeBytes,
+          file: session.path,
+        })),
+  },
+  "history.sessions": {
+    columns: {
+      source: "VARCHAR",
+      session_id: "VARCHAR",
+      project_path: "VARCHAR",
+      title: "VARCHAR",
+      started_at: "TIMESTAMP",
+      last_activity_at: "TIMESTAMP",
+      message_count: "INTEGER",
+      agent_count: "INTEGER",
+      version: "VARCHAR",
+      git_branch: "VARCHAR",
+      size_bytes: "BIGINT",
+      file: "VARCHAR",
+    },
+    rows: async (library) =>
+      (await sessionsOf(library)).map((session) => ({
+        source: session.source,
         session_id: session.id,
         project_path: session.projectPath,
         title: session.summary,
@@ -182,6 +216,10 @@ const SOURCES: Readonly<Record<SmallTable, Source>> = {
         }),
   },
 };
+
+async function sessionsOf(library: LibraryConfig): Promise<readonly SessionSummary[]> {
+  return (await listSessions({ ...library, ...all })).data;
+}
 
 /** Replaces the rows of a table. Without Claude Code on this machine there are none; a directory that was named must exist. */
 export async function loadSmallTable(

@@ -5,7 +5,7 @@ CREATE VIEW main.claude_conversations AS
 SELECT f.session_id, f.project_path, c.message_uuid, c.parent_uuid, c.message_type,
   c.timestamp, c.content, c.model, c.tool_uses, c.token_usage, c.slug, c.git_branch, c.cwd, f.file, c.line,
   coalesce(f.agent_id, c.line_agent_id) AS agent_id, c.is_sidechain
-FROM skein.conversation c JOIN skein.files f USING (place);
+FROM skein.conversation c JOIN skein.claude_files f USING (place);
 
 CREATE TABLE main.claude_plans (
   plan_name VARCHAR, slug VARCHAR, content VARCHAR, file_size INTEGER, created_at TIMESTAMP, modified_at TIMESTAMP,
@@ -29,6 +29,6 @@ SELECT date, message_count, session_count, tool_call_count, 'computed' FROM (
   SELECT c.timestamp::DATE AS date, count(*)::INTEGER AS message_count,
     count(DISTINCT f.session_id)::INTEGER AS session_count,
     coalesce(sum(json_array_length(c.tool_uses)), 0)::INTEGER AS tool_call_count
-  FROM skein.conversation c JOIN skein.files f USING (place) WHERE c.message_type IN ('user', 'assistant') GROUP BY ALL)
+  FROM skein.conversation c JOIN skein.claude_files f USING (place) WHERE c.message_type IN ('user', 'assistant') GROUP BY ALL)
 WHERE date IS NOT NULL AND date NOT IN (SELECT date FROM skein.stats_cache);
 `;

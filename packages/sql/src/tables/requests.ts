@@ -9,6 +9,7 @@
  * the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+import type { ViewPlace } from "./view-place.ts";
 import { priced } from "./prices.ts";
 
 const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage.${path}), 0))`;
@@ -88,14 +89,14 @@ export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_i
  * Each step refers to the step before it once, so that columns that a question does not need are not computed: DuckDB
  * materializes every column of a step that is used twice.
  */
-export const RESPONSES = `
-CREATE VIEW claude.responses AS
+export const responses = ({ schema, files, source }: ViewPlace): string => `
+CREATE VIEW ${schema}.responses AS
 WITH requests AS (
   SELECT id, request_id, calls, min(key) AS key, arg_min(model, key) AS model, arg_min(line, key) AS line, max(input) AS input,
     max(output) AS output, max(cache_write) AS cache_write, max(cache_read) AS cache_read, max(write_5m) AS write_5m,
     max(write_1h) AS write_1h, max(searches) AS searches, bool_or(fast) AS fast, sum(lines) AS lines, count(*) AS parts,
     any_value(cost_picos) AS cost_picos
-  FROM (SELECT r.*, ${KEY} AS key FROM skein.request r JOIN skein.files f USING (place)) GROUP BY id, request_id, calls
+  FROM (SELECT r.*, ${KEY} AS key FROM skein.request r JOIN ${files} f USING (place)) GROUP BY id, request_id, calls
 ), placed AS (
   SELECT *, min(key) OVER message AS first_key, arg_min(request_id, key) OVER message AS first_request
   FROM requests WINDOW message AS (PARTITION BY id, calls)
@@ -113,16 +114,16 @@ WITH requests AS (
   -- Calls that the copy knows to stand in one file only, under one request.
   SELECT r.id, r.request_id, r.calls, r.time, r.is_side, f.file_id, r.model, r.line, r.input, r.output, r.cache_write,
     r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_picos
-  FROM skein.single_request r JOIN skein.files f USING (place)
+  FROM skein.single_request r JOIN ${files} f USING (place)
 ), charged AS (${priced("SELECT *, CASE WHEN cost_picos IS NULL THEN skein.rates(model) END AS rates FROM counted")}
 )
-SELECT c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id, f.project_path, f.agent_id,
+SELECT ${source}c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id, f.project_path, f.agent_id,
   if(c.time >= ${NEVER}, NULL, make_timestamp_ms(c.time)) AS timestamp, c.model,
   c.input AS input_tokens, c.output AS output_tokens, c.cache_write AS cache_creation_input_tokens,
   c.long_write AS cache_creation_1h_input_tokens, c.cache_read AS cache_read_input_tokens, c.searches AS web_search_requests,
   c.fast AS is_fast, c.is_side AS is_sidechain, c.calls::INTEGER AS calls, c.lines, ((${COST} + 500000) // 1000000)::BIGINT AS cost_micros,
   (${COST})::DECIMAL(38, 0) * 0.000000000001::DECIMAL(13, 12) AS cost_usd, f.file, c.line
-FROM charged c JOIN skein.files f USING (file_id);
+FROM charged c JOIN ${files} f USING (file_id);
 `;
 
 /** Requests with their cost, as the copy stores them. */

@@ -97,7 +97,9 @@ export const FILES = `
 CREATE TABLE skein.files (
   file_id BIGINT, place BIGINT, file VARCHAR, root VARCHAR, folder VARCHAR, kind VARCHAR, layout VARCHAR,
   session_id VARCHAR, agent_id VARCHAR, workflow_id VARCHAR, project_path VARCHAR, size_bytes BIGINT,
-  modified_at TIMESTAMP, first_row BIGINT, first_line BIGINT);
+  modified_at TIMESTAMP, first_row BIGINT, first_line BIGINT, source VARCHAR);
+-- Claude Code's alone; where other agents' files are read too, it is made again with a condition.
+CREATE VIEW skein.claude_files AS SELECT * FROM skein.files;
 CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
 

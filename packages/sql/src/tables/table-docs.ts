@@ -18,6 +18,15 @@ export const TABLE_DOCS: Readonly<Record<string, string>> = {
   "claude.branches": "Messages after which the user went back and typed another prompt",
   "claude.damage":
     "Lines that are damaged or too long, and files that are not read; the readable parts of such lines are in the tables",
+  "history.lines":
+    "Like claude.lines, of all agents on this machine; other agents' lines are translated into Claude Code's form",
+  "history.messages": "Like claude.messages, of all agents",
+  "history.responses": "Like claude.responses, of all agents: tokens by each agent's own rules, each call once",
+  "history.sessions": "Like claude.sessions, of all agents",
+  "history.tool_calls": "Like claude.tool_calls, of all agents",
+  "history.agents": "Like claude.agents, of all agents",
+  "history.branches": "Like claude.branches, of all agents",
+  "history.damage": "Like claude.damage, and the places of other agents that could not be read",
   "main.all_sessions": "Sessions of Claude Code and of the platform",
   "main.all_messages": "Messages of Claude Code and of the platform",
   "main.all_usage": "Tokens and cost, one row for each model call of Claude Code and each run of the platform",

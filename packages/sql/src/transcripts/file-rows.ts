@@ -1,3 +1,4 @@
+import { sourceOfRoot } from "@skein/history/discover";
 import type { Rows } from "../database/load-rows.ts";
 import { type Files, type KnownFile } from "./files.ts";
 
@@ -18,6 +19,7 @@ export const FILE_COLUMNS = {
   modified_at: "TIMESTAMP",
   first_row: "BIGINT",
   first_line: "BIGINT",
+  source: "VARCHAR",
 };
 
 /** The rows of `skein.files`. Of the scanned files only those at the wanted places are read; null reads all. */
@@ -44,6 +46,7 @@ export function fileRows({ known }: Files, wanted: ReadonlySet<number> | null): 
       modified_at: new Date(file.mtimeMs),
       first_row: firstRow,
       first_line: firstLine,
+      source: sourceOfRoot(file.root),
     };
     firstLine += count?.rows ?? 0;
     if (!copied) {

@@ -53,7 +53,9 @@ export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache
         return [];
       }
     });
-  const skipped = found.skipped.map(({ path, reason }) => ({ file: path, kind: "skipped", message: reason }) as const);
+  const skipped = found.skipped.map(
+    ({ path, reason, message }) => ({ file: path, kind: "skipped", message: message ?? reason }) as const,
+  );
   return { stamp: stampOf(found, copy), known, unread: [...unreadable, ...skipped] };
 }
 

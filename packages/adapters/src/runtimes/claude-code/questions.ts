@@ -12,6 +12,8 @@ export interface QuestionsDeps {
   readonly begins: (toolUseId: string) => Promise<boolean>;
   /** A question has waited so long that its child is not worth keeping. */
   readonly park: () => void;
+  /** A question could not be written down. Ends the child: an answer, even an error, would make it call the model again. */
+  readonly failed: (error: unknown) => void;
   readonly parkAfterMs: number;
 }
 
@@ -41,7 +43,9 @@ function aboutOf({ suggestions, title, description, blockedPath, decisionReason 
 
 const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be written down. Try again." };
 
-export function createQuestions({ log, answers, begins, park, parkAfterMs }: QuestionsDeps): Questions {
+const NEVER = new Promise<never>(() => {});
+
+export function createQuestions({ log, answers, begins, park, failed, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
   /** A resumed child asks twice for the call that it goes on with. */
   const decided = new Map<string, Promise<PermissionResult>>();
@@ -103,6 +107,10 @@ export function createQuestions({ log, answers, begins, park, parkAfterMs }: Que
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))
         .then((known) => (known ? ask(name, input, context) : NOT_KNOWN))
+        .catch((error: unknown) => {
+          failed(error);
+          return NEVER;
+        })
         .finally(() => clearInterval(timer));
       decided.set(toolUseID, asking);
       return asking;

@@ -95,7 +95,13 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       fail({ code: "transcript_lost", message }).catch(abandon);
     },
   });
-  const questions = createQuestions({ ...turn, ...deps, begins: recorder.begins, park: () => leave("parked") });
+  const questions = createQuestions({
+    ...turn,
+    ...deps,
+    begins: recorder.begins,
+    park: () => leave("parked"),
+    failed: abandon,
+  });
 
   function finish(how: TurnEnd): void {
     if (isOver) return;

@@ -19,6 +19,7 @@ import { countSessions, listSessions, pageOfMessages, pageOfRuns, toolUsageOf, u
 import { migrate } from "./migrate.ts";
 import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
+import { createServerClock, onServerClock } from "./server-clock.ts";
 import { listChanged, listOpenAwaits, placesOf, summariesOf } from "./tenant-lists.ts";
 import { createPostgresRecords } from "./records.ts";
 import {
@@ -40,6 +41,8 @@ export interface PostgresStoreOptions {
   readonly poolSize?: number;
   /** The writer's clock, for the times of events. Leases and timers go by the database's. */
   readonly now?: () => number;
+  /** The clock of this machine, in which callers say when a session is due. */
+  readonly clock?: () => number;
 }
 
 const SCAN_PAGE = 1000;
@@ -134,7 +137,12 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
  * Each verb is one function in the database and one round trip. Events are handed to this process's followers by the
  * append itself; other processes hear of them by NOTIFY after the commit, and find what was not announced by a sweep.
  */
-export async function createPostgresStore({ url, poolSize = 6, now = Date.now }: PostgresStoreOptions): Promise<Store> {
+export async function createPostgresStore({
+  url,
+  poolSize = 6,
+  now = Date.now,
+  clock = Date.now,
+}: PostgresStoreOptions): Promise<Store> {
   const connections = createConnections({ url, poolSize });
   try {
     await refusePooler(connections);
@@ -152,7 +160,8 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     now,
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
-  await notifications.listening;
+  const serverClock = createServerClock({ query, clock });
+  await Promise.all([notifications.listening, serverClock.measure()]);
 
   /** Refuses an id that is not there; one that is no UUID cannot be. */
   async function mustExist(sessionId: string, tenant: string | undefined): Promise<void> {
@@ -181,7 +190,7 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     return { events: rows.map(eventOf), full: rows.length === events || Number(rows.at(-1)?.[SIZE] ?? 0) >= bytes };
   }
 
-  return {
+  const store: Store = {
     async append(sessionId, events, options = {}) {
       const appended = await append(sessionId, events, options);
       if (appended.repeated) return appended;
@@ -300,11 +309,13 @@ export async function createPostgresStore({ url, poolSize = 6, now = Date.now }:
     records: createPostgresRecords(connections, now),
     async close() {
       if (connections.closed) return;
+      serverClock.stop();
       followers.close();
       await notifications.close();
       await connections.close();
     },
   };
+  return onServerClock(store, serverClock);
 }
 
 function isUuid(id: string): boolean {

@@ -9,8 +9,8 @@ import { archiveFolder } from "./with-archived.ts";
 
 export const archiveCommand = historyCommand({
   name: "history archive",
-  summary: "Keep every line in Skein's own folder, before Claude Code deletes it",
-  shares: ["root", "project", "since", "until", "json", "cache"],
+  summary: "Keep every line in Skein's own folder, before its agent deletes it",
+  shares: ["root", "source", "project", "since", "until", "json", "cache"],
   isLive: true,
   examples: [
     ["skein history archive", "Keep what is new; run it daily, for example from cron"],

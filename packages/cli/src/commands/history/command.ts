@@ -3,6 +3,7 @@ import { type Call, type Command, type Options, defineCommand } from "../../term
 import { toCommandError } from "./errors.ts";
 import { COMMON_OPTIONS, libraryConfig } from "./options.ts";
 import { type StyledScreen, createStyledScreen } from "../../terminal/styled-screen.ts";
+import { type SourceNames, withAgents } from "./with-agents.ts";
 import { withArchived } from "./with-archived.ts";
 
 type Common = typeof COMMON_OPTIONS;
@@ -12,6 +13,8 @@ export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   /** What the library takes: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
+  /** Reads again what other agents have written meanwhile. */
+  refresh(): Promise<LibraryConfig>;
 }
 
 /** One command of `skein history`. It can be stopped, and has those of the common options that mean something to it. */
@@ -25,7 +28,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   /** Which of the common options it has; without it all of them. */
   readonly shares?: readonly Shared[];
   readonly usesPager?: boolean;
-  /** It is about what Claude Code has now, and about nothing that only the archive has. */
+  /** It is about what the agents have now, and about nothing that only the archive has. */
   readonly isLive?: boolean;
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {
@@ -47,8 +50,11 @@ export function historyCommand<const Given extends Options, Shared extends keyof
       try {
         const plain = libraryConfig(values, interrupt.signal);
         const readsArchive = values["archive"] !== false && !isLive;
-        const library = readsArchive ? await withArchived(plain, config, screen) : plain;
-        return await run({ screen, values: given, words, library, config, signal: interrupt.signal });
+        const all = names.includes("source") ? await withAgents(plain, values["source"] as SourceNames, screen) : plain;
+        const library = readsArchive ? await withArchived(all, config, screen) : all;
+        const refresh = (): Promise<LibraryConfig> =>
+          names.includes("source") ? withAgents(plain, values["source"] as SourceNames) : Promise.resolve(plain);
+        return await run({ screen, values: given, words, library, config, signal: interrupt.signal, refresh });
       } catch (error) {
         throw toCommandError(error);
       } finally {

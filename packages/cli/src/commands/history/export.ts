@@ -5,6 +5,7 @@ import {
   exportSessionLines,
   type ExportFormat,
   type ExportOptions,
+  type Hidden,
 } from "@skein/history";
 
 import { homedir, userInfo } from "node:os";
@@ -18,14 +19,15 @@ import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
-import { counted } from "../../terminal/counts.ts";
+import { count, counted } from "../../terminal/counts.ts";
+import { table } from "../../terminal/table.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
   name: "history export",
   summary: "Write sessions as Markdown, self-contained HTML, JSON or their own lines",
-  shares: [...SESSION_OPTIONS, "archive"],
+  shares: [...SESSION_OPTIONS, "source", "archive"],
   words: "[SESSION…]",
   options: {
     format: {
@@ -41,12 +43,14 @@ export const exportCommand = historyCommand({
       about: "Every session (--project, --since and --until choose); needs --output FOLDER",
     },
     redact: { about: "Take out secrets, account names and paths of this machine" },
+    preview: { about: "With --redact: only show what would be taken out, and write nothing" },
     subagents: { about: "Also the subagents' conversations" },
     "active-only": { about: "Leave out what was compacted, rewound or said beside" },
   },
   examples: [
     ["skein history export 0 > session.md", "The newest session as Markdown"],
     ["skein history export 3f2a --format html --redact -o page.html", "A page that is safer to share"],
+    ["skein history export 3f2a --redact --preview", "What --redact would take out"],
     ["skein history export --all --format json -o backup", "Every session, a file each"],
   ],
   async run({ screen, values, words, library }) {
@@ -58,6 +62,10 @@ export const exportCommand = historyCommand({
       activeOnly: values["active-only"],
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };
+    if (values.preview) {
+      if (!values.redact) throw new UsageError("--preview shows what --redact takes out: give both.");
+      return await preview(words, format, options, { screen, isJson: values.json, isAll: values.all });
+    }
     if (format === "jsonl" && values["active-only"])
       throw new UsageError("--format jsonl writes every line: leave out --active-only.");
     if (values.output !== undefined) refuseDataFolder(values.output, library);
@@ -104,8 +112,52 @@ const extensions: Readonly<Record<ExportFormat, string>> = {
 };
 
 /** Knows the names that would give away who worked where. */
-export function redactorOfThisMachine(): (text: string) => string {
-  return createRedactor({ home: homedir(), userName: userInfo().username });
+export function redactorOfThisMachine(onHidden?: (hidden: Hidden) => void): (text: string) => string {
+  return createRedactor({ home: homedir(), userName: userInfo().username, ...(onHidden && { onHidden }) });
+}
+
+interface PreviewOptions {
+  readonly screen: StyledScreen;
+  readonly isJson: boolean;
+  readonly isAll: boolean;
+}
+
+/** What would be hidden, by kind, with a beginning that lets a person recognise it. Nothing is written. */
+async function preview(
+  words: readonly string[],
+  format: ExportFormat,
+  options: ExportOptions,
+  { screen, isJson, isAll }: PreviewOptions,
+): Promise<number> {
+  const found = new Map<string, { kind: string; shown: string; mark: string; count: number }>();
+  const redact = redactorOfThisMachine(({ kind, text, mark }) => {
+    const key = `${kind}\0${text}`;
+    const known = found.get(key) ?? { kind, shown: recognisable(kind, text), mark, count: 0 };
+    known.count += 1;
+    found.set(key, known);
+  });
+  if (isAll) for await (const _ of exportAllSessions(format, { ...options, redact }));
+  else for (const word of words) await contentOf(word, format, { ...options, redact });
+  const rows = [...found.values()].sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : b.count - a.count));
+  if (isJson) await screen.json(rows);
+  else if (rows.length === 0) await screen.print(styledText`Nothing would be taken out.`);
+  else {
+    const columns = [
+      { title: "KIND" },
+      { title: "TIMES", align: "right" as const },
+      { title: "TEXT" },
+      { title: "BECOMES" },
+    ];
+    const cells = rows.map(({ kind, count: times, shown, mark }) => [kind, count(times), shown, mark]);
+    await screen.print(...table(columns, cells, screen.columns));
+  }
+  return EXIT.completed;
+}
+
+/** Paths and names as they are; of a secret only its beginning. */
+function recognisable(kind: string, text: string): string {
+  if (kind === "path" || kind === "name" || kind === "e-mail") return text;
+  return `${text.slice(0, Math.min(6, Math.floor(text.length / 3)))}… (${text.length} characters)`;
 }
 
 interface All {

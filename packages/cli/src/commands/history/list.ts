@@ -15,6 +15,7 @@ export const list = historyCommand({
   examples: [
     ["skein history list", "The 50 newest sessions"],
     ["skein history list --project . --since 7d", "Those of this project, of the last week"],
+    ["skein history list --source codex --source opencode", "Only those of two agents"],
     ["skein history list --limit all --json", "Every session as JSON"],
   ],
   async run({ screen, values, library }) {
@@ -39,20 +40,28 @@ export const list = historyCommand({
     const projectWidth = isNarrow ? 14 : Math.min(36, Math.floor(screen.columns / 4));
     const counts = data.map(({ messageCount }) => count(messageCount).length);
     const others = projectWidth + Math.max(4, ...counts) + (isWhole ? 4 + String(pagination.total).length : 0);
+    // Only where there is more than one agent.
+    const isMixed = data.some(({ source }) => source !== "claude-code");
+    const idWidth = Math.max(...data.map(({ id }) => shortId(id).length));
     const rows = data.map((session, at) => [
       ...(isWhole ? [paint.cyan(pagination.offset + at)] : []),
-      paint.cyan(session.id.slice(0, 8)),
+      paint.cyan(shortId(session.id)),
+      ...(isMixed ? [session.source] : []),
       paint.dim(shortTime(session.lastActivityAt)),
       count(session.messageCount),
       ...(isNarrow ? [] : [session.agentIds.length === 0 ? "" : paint.dim(count(session.agentIds.length))]),
       paint.blue(shortenPath(session.projectPath, projectWidth)),
       session.summary === null
         ? paint.dim("(no title)")
-        : shorten(session.summary, titleWidth(screen.columns, others + (isNarrow ? 0 : 8))),
+        : shorten(
+            session.summary,
+            titleWidth(screen.columns, others + (isNarrow ? 0 : 8) + (isMixed ? 16 : 0) + idWidth - 8),
+          ),
     ]);
     const columns = [
       ...(isWhole ? [{ title: "#", align: "right" as const }] : []),
       { title: "ID" },
+      ...(isMixed ? [{ title: "AGENT" }] : []),
       { title: "LAST ACTIVITY" },
       { title: "MSGS", align: "right" as const },
       ...(isNarrow ? [] : [{ title: "AGENTS", align: "right" as const }]),
@@ -72,6 +81,11 @@ export const list = historyCommand({
     return EXIT.completed;
   },
 });
+
+/** The beginning of an id that tells it from others: ids of some agents begin with the kind or with the time. */
+export function shortId(id: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[1-5]/.test(id) ? id.slice(0, 8) : id.length <= 44 ? id : id.slice(0, 44);
+}
 
 /** A terminal that has no room for every column. */
 const NARROW = 100;

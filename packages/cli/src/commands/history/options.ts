@@ -9,12 +9,14 @@ import {
   LIMIT_OPTION,
   PAGER_OPTION,
   ROOT_OPTION,
+  SOURCE_OPTION,
   SPAN_OPTIONS,
 } from "../../terminal/shared-options.ts";
 
 /** What most history commands take; each command names those that mean something to it. */
 export const COMMON_OPTIONS = {
   root: ROOT_OPTION,
+  source: SOURCE_OPTION,
   project: { takes: "PATH", about: "Only sessions of this project" },
   ...SPAN_OPTIONS,
   limit: LIMIT_OPTION,

@@ -7,7 +7,9 @@ import {
   type SearchMatch,
   type SearchOptions,
 } from "@skein/history";
+import { agentTitles } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
+import { shortId } from "./list.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
@@ -94,11 +96,12 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
     // Matches come by rank; one session after another in a row shares its heading.
     const place = `${match.path}\0${match.sessionId}`;
     if (place !== last) {
+      const source = match.source === "claude-code" ? "" : ` · ${agentTitles[match.source]}`;
       const agent = match.agentId === null ? "" : ` · subagent ${match.agentId}`;
       const title = match.sessionSummary === null ? "(no title)" : shorten(match.sessionSummary, 80);
       lines.push(
         styledText``,
-        styledText`${paint.bold(title)}  ${paint.cyan(match.sessionId.slice(0, 8))}${paint.dim(` · ${match.projectPath}${agent}`)}`,
+        styledText`${paint.bold(title)}  ${paint.cyan(shortId(match.sessionId))}${paint.dim(` · ${match.projectPath}${source}${agent}`)}`,
       );
     }
     last = place;

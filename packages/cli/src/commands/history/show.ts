@@ -1,4 +1,5 @@
 import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
+import { agentTitles } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
@@ -15,7 +16,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const show = historyCommand({
   name: "history show",
   summary: "Read one session, or a subagent's (agent-<id>)",
-  shares: [...SESSION_OPTIONS, "archive", "pager"],
+  shares: [...SESSION_OPTIONS, "source", "archive", "pager"],
   words: "SESSION",
   usesPager: true,
   options: {
@@ -77,7 +78,7 @@ function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
     `${shortTime(session.timestamp)} to ${shortTime(session.lastActivityAt)}`,
     counted(session.messageCount, "message"),
     [...models].join(", "),
-    session.version === "" ? "" : `Claude Code ${session.version}`,
+    `${agentTitles[session.source]} ${session.version}`.trim(),
   ].filter((fact) => fact !== "");
   return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(details, " · "))];
 }

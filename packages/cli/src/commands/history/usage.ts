@@ -2,7 +2,7 @@ import { burnRateOf, getUsage, type LibraryConfig, type UsageReport, type UsageT
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
-import { shortenPath } from "./list.ts";
+import { shortenPath, shortId } from "./list.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Piece, type Styled, styledText } from "../../terminal/styled.ts";
@@ -11,7 +11,7 @@ import { count, counted } from "../../terminal/counts.ts";
 import { hours, shortTime } from "../../terminal/times.ts";
 import { shortModel } from "./transcript-view.ts";
 
-const views = ["day", "week", "month", "model", "project", "session", "block"] as const;
+const views = ["day", "week", "month", "model", "project", "source", "session", "block"] as const;
 
 export const usage = historyCommand({
   name: "history usage",
@@ -22,7 +22,8 @@ export const usage = historyCommand({
       takes: "VIEW",
       several: true,
       kind: oneOf(...views),
-      about: "day, week, month, model, project, session or block (5 hours, an estimate); may be given several times",
+      about:
+        "day, week, month, model, project, source (the agent), session or block (5 hours, an estimate); may be given several times",
     },
     breakdown: { short: "b", about: "Each day, week or month also by model" },
     timezone: {
@@ -35,7 +36,11 @@ export const usage = historyCommand({
     ["skein history usage --by month --breakdown", "What each month cost, and each model in it"],
     ["skein history usage --by block --limit 5", "Five-hour blocks, with burn rate and projection of the last"],
     ["skein history usage --by project --by session", "Where it went"],
-    ["skein history usage --json", "totals, byDay, byWeek, byMonth, byModel, byProject, bySession and blocks"],
+    ["skein history usage --by source", "What each agent used"],
+    [
+      "skein history usage --json",
+      "totals, byDay, byWeek, byMonth, byModel, byProject, bySource, bySession and blocks",
+    ],
   ],
   async run({ screen, values, library }) {
     const shown = values.by ?? (["day", "model"] as const);
@@ -118,12 +123,14 @@ function rowsOf(
       });
     case "project":
       return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
+    case "source":
+      return report.bySource.map((source) => [source.source, source]);
     case "session":
       return report.bySession.map((session) => {
         const own =
           session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
         return [
-          styledText`${session.sessionId.slice(0, 8)} ${paint.dim(shortTime(session.lastActivityAt))}${own}`,
+          styledText`${shortId(session.sessionId)} ${paint.dim(shortTime(session.lastActivityAt))}${session.source === "claude-code" ? "" : ` ${session.source}`}${own}`,
           session,
         ];
       });

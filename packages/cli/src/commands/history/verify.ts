@@ -8,7 +8,7 @@ import { size } from "../../terminal/times.ts";
 export const verifyCommand = historyCommand({
   name: "history verify",
   summary: "Read every line and report damage by file and line",
-  shares: ["root", "project", "since", "until", "json", "archive", "pager"],
+  shares: ["root", "source", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [
     ["skein history verify", "Everything; exit code 1 if there is damage"],
@@ -25,7 +25,7 @@ export const verifyCommand = historyCommand({
       const { paint } = screen;
       await screen.print(
         ...damage.map(({ path, line, kind, message }) => styledText`${path}:${line}: ${paint.red(kind)} ${message}`),
-        ...skipped.map(({ path, reason }) => paint.dim(styledText`${path}: not read (${reason})`)),
+        ...skipped.map(({ path, reason, message }) => paint.dim(styledText`${path}: not read (${message ?? reason})`)),
         styledText`${counted(report.files, "file")}, ${counted(report.lines, "line")}, ${size(report.bytes)}: ${
           damage.length === 0 ? paint.green("no damage") : paint.red(counted(damage.length, "damaged line"))
         }`,

@@ -9,16 +9,16 @@ import { clock } from "../../terminal/times.ts";
 export const watchCommand = historyCommand({
   name: "history watch",
   summary: "What is being written now, until Ctrl-C",
-  shares: ["root", "json"],
+  shares: ["root", "source", "json"],
   isLive: true,
   options: { bookkeeping: { about: "Also lines that nobody said: titles, snapshots, modes" } },
   examples: [
     ["skein history watch", "Follow every session"],
     ["skein history watch --json", "One JSON object a line for each event"],
   ],
-  async run({ screen, values, library, signal }) {
+  async run({ screen, values, library, signal, refresh }) {
     screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
-    for await (const event of watch({ ...library, signal })) {
+    for await (const event of watch({ ...library, signal, refresh })) {
       if (screen.isClosed) break;
       if (values.json) await screen.json(event, 0);
       else await screen.print(...eventLines(event, screen, values.bookkeeping));

@@ -86,6 +86,8 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     await expectGivenUp(prompted);
     expect(await prompted.host.store.awaits(prompted.sessionId)).toEqual([]);
     expect(fixture().under.effects(name)).toBe(0);
+    // The worker that lost the session did not call the model after that.
+    expect(fixture().under.asked(prompted.label)).toHaveLength(1);
   });
 
   test("prompts that arrive while a run waits for an answer do not count as workers that died of it", async () => {

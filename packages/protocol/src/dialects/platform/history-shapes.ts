@@ -7,7 +7,8 @@ const Count = z.int().nonnegative();
 /** A session of another agent, such as Claude Code, where that agent keeps it. Nothing here drives it. */
 export const HistorySession = z.object({
   id: z.string(),
-  source: z.enum(["claude-code"]),
+  /** The agent: `claude-code`, `codex`, `opencode` and so on. */
+  source: z.string(),
   title: z.string().nullable(),
   project_path: z.string(),
   git_branch: z.string().nullable(),
@@ -29,6 +30,8 @@ export const HistoryQuery = z.strictObject({
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** Only sessions of this project's folder. */
   project: z.string().min(1).max(2000).optional(),
+  /** Only sessions of this agent. */
+  source: z.string().min(1).max(40).optional(),
   /** Text in the title or in the path of the project. */
   title: z.string().min(1).max(255).optional(),
   /** Active at this time or after it; before it. */

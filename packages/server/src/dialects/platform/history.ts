@@ -107,7 +107,7 @@ function historyOf({ shared, principal }: RequestContext): HistoryPort {
 function historyWith(call: RequestContext): HistoryPort {
   const { history } = call.shared.deps;
   if (!history || historyRefusal(history, call.principal) !== null)
-    throw new KnownError("not_found", "There is no such session of Claude Code.");
+    throw new KnownError("not_found", "There is no such session.");
   return history;
 }
 

@@ -1,4 +1,5 @@
-import { type LibraryConfig, isDataNotFoundError, watch } from "@skein/history";
+import { isDataNotFoundError, watch } from "@skein/history";
+import type { AgentLibrary } from "./follow-agents.ts";
 
 type Change = "created" | "appended" | "rewritten" | "removed";
 
@@ -8,13 +9,13 @@ const AGAIN_MS = 10_000;
 
 /** Reports the sessions that change, until the signal aborts. New lines of a subagent count as a change of its session. */
 export async function followFolders(
-  config: LibraryConfig,
+  { config, refresh }: AgentLibrary,
   signal: AbortSignal,
   tell: (sessionId: string, change: Change) => void,
 ): Promise<void> {
   while (!signal.aborted)
     try {
-      for await (const event of watch({ ...config, signal })) {
+      for await (const event of watch({ ...config, signal, refresh: () => refresh(signal) })) {
         const { sessionId, kind } = event.file;
         if (sessionId !== undefined) tell(sessionId, kind === "agent" ? "appended" : CHANGES[event.type]);
       }

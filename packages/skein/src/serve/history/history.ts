@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { adopt, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
 import type { Store } from "@skein/core";
-import { getSession, isDataNotFoundError, listSessions } from "@skein/history";
+import { getSession, isDataNotFoundError, listSessions, withCarried } from "@skein/history";
 import { KnownError } from "@skein/protocol";
 import type { HistoryPort } from "@skein/server";
+import { followAgents } from "./follow-agents.ts";
 import { createReaderThread } from "./reader-thread.ts";
 
 export interface HistoryOptions {
@@ -17,7 +18,7 @@ export interface HistoryOptions {
 /** Larger transcripts are adopted by the command, which has a process of its own. */
 const LARGEST_ADOPTED = 128 * 1024 * 1024;
 
-/** Claude Code's own sessions for a server, read in a thread of its own. */
+/** The sessions of Claude Code and of other agents for a server, read in a thread of its own. */
 export function createHistory({
   store,
   dataDir,
@@ -26,7 +27,7 @@ export function createHistory({
 }: HistoryOptions): HistoryPort & { close(): Promise<void> } {
   const cacheFolder = join(dataDir, "cache", "history");
   const thread = createReaderThread({ roots, cacheFolder });
-  const config = { cacheFolder, ...(roots && { dataPath: roots }) };
+  const library = followAgents({ cacheFolder, ...(roots && { dataPath: roots }) });
   const text = thread.ask as (...asked: Parameters<typeof thread.ask>) => Promise<string>;
   const bytes = thread.ask as (...asked: Parameters<typeof thread.ask>) => Promise<Uint8Array>;
   return {
@@ -41,20 +42,23 @@ export function createHistory({
     file: (id, version, signal) => bytes("file", [id, version], signal),
     export: (id, format, signal) => bytes("export", [id, format], signal),
     async adopt(sessionId, { tenant, folderFor }) {
+      const config = await library.refresh();
       const { data } = await listSessions({ ...config, limit: Infinity }).catch((error: unknown) => {
         if (isDataNotFoundError(error)) return { data: [] };
         throw error;
       });
       const found = data.find(({ id }) => id === sessionId);
-      if (!found) throw new KnownError("not_found", "There is no such session of Claude Code.");
+      if (!found) throw new KnownError("not_found", "There is no such session.");
       if (found.sizeBytes > LARGEST_ADOPTED)
         throw new KnownError(
           "too_large",
           `This session has ${Math.ceil(found.sizeBytes / 1e6)} MB. Adopt it with \`skein adopt ${sessionId}\`.`,
         );
-      const session = readClaudeSession(await getSession(sessionId, config));
-      const folder = session.cwd === null ? null : await folderFor(session.cwd, sessionId);
-      return adopt(session, { store, tenant, folder });
+      return withCarried(await getSession(sessionId, config), async ({ session: carried }) => {
+        const session = readClaudeSession(carried);
+        const folder = session.cwd === null ? null : await folderFor(session.cwd, session.id);
+        return await adopt(session, { store, tenant, folder });
+      });
     },
     watch: (listener) => thread.watch(({ sessionId, change }) => listener({ session_id: sessionId, change })),
     close: () => thread.close(),

@@ -20,6 +20,7 @@ import {
   type HistoryUsageQuery,
   KnownError,
 } from "@skein/protocol";
+import { resumeCommand } from "@skein/history/sources";
 import type { z } from "zod";
 import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
@@ -44,7 +45,7 @@ export function createQuestions(config: LibraryConfig): Questions {
 
   return {
     async list([query], signal) {
-      const { limit = 50, cursor, offset, project, title, from, to } = query as z.output<typeof HistoryQuery>;
+      const { limit = 50, cursor, offset, project, title, source, from, to } = query as z.output<typeof HistoryQuery>;
       const skipped = offset ?? offsetIn(cursor);
       const bounds = {
         ...config,
@@ -54,9 +55,9 @@ export function createQuestions(config: LibraryConfig): Questions {
         ...(to !== undefined && { until: new Date(to) }),
       };
       const found =
-        title === undefined
+        title === undefined && source === undefined
           ? await listSessions({ ...bounds, limit, offset: skipped })
-          : titled(await listSessions({ ...bounds, limit: Infinity }), { title, limit, skipped });
+          : chosen(await listSessions({ ...bounds, limit: Infinity }), { title, source, limit, skipped });
       const { total } = found.pagination;
       const next = skipped + found.data.length;
       return JSON.stringify({
@@ -80,7 +81,7 @@ export function createQuestions(config: LibraryConfig): Questions {
               is_active: isActive,
             })),
           })) ?? null,
-        resume: { directory: projectPath, command: `claude --resume ${summary.id}` },
+        resume: { directory: projectPath, command: resumeCommand(summary.source, summary.id) },
       });
     },
     async messages([id, query], signal) {
@@ -193,18 +194,26 @@ function tooLarge(bytes: number, most: number): void {
 async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
   const { data } = await listSessions({ ...config, limit: Infinity });
   const found = data.find((session) => session.id === id);
-  if (!found) throw new KnownError("not_found", "There is no such session of Claude Code.");
+  if (!found) throw new KnownError("not_found", "There is no such session.");
   return found;
 }
 
-function titled(
+interface Chosen {
+  readonly title: string | undefined;
+  readonly source: string | undefined;
+  readonly limit: number;
+  readonly skipped: number;
+}
+
+function chosen(
   { data }: { readonly data: readonly SessionSummary[] },
-  { title, limit, skipped }: { title: string; limit: number; skipped: number },
+  { title, source: agent, limit, skipped }: Chosen,
 ) {
-  const words = title.toLowerCase();
+  const words = title?.toLowerCase() ?? "";
   const fitting = data.filter(
-    ({ summary, projectPath, id }) =>
-      (summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words,
+    ({ summary, projectPath, id, source }) =>
+      (agent === undefined || source === agent) &&
+      ((summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words),
   );
   return { data: fitting.slice(skipped, skipped + limit), pagination: { total: fitting.length } };
 }
@@ -219,7 +228,7 @@ function offsetIn(cursor: string | undefined): number {
 function sessionOf(summary: SessionSummary, costMicros: number | null): HistorySession {
   return {
     id: summary.id,
-    source: "claude-code",
+    source: summary.source,
     title: summary.summary,
     project_path: summary.projectPath,
     git_branch: summary.gitBranch,

@@ -4,11 +4,13 @@ import { isDataNotFoundError, isQueryError, isSessionNotFoundError, isWorkspaceN
 import { isKnownError } from "@skein/protocol";
 import type { FromReader, ReaderOptions, RefusalCode, ToReader } from "./messages.ts";
 import { createQuestions } from "./questions.ts";
+import { followAgents } from "./follow-agents.ts";
 import { followFolders } from "./follow-folders.ts";
 
 const options = workerData as ReaderOptions;
 const { roots, cacheFolder } = options;
-const config = { cacheFolder, ...(roots && { dataPath: roots }) };
+const library = followAgents({ cacheFolder, ...(roots && { dataPath: roots }) });
+const { config } = library;
 const questions = createQuestions(config);
 const running = new Map<number, AbortController>();
 let watching: AbortController | undefined;
@@ -22,7 +24,7 @@ parentPort?.on("message", (message: ToReader) => {
   else {
     watching?.abort();
     watching = new AbortController();
-    void followFolders(config, watching.signal, (sessionId, change) => tell({ kind: "changed", sessionId, change }));
+    void followFolders(library, watching.signal, (sessionId, change) => tell({ kind: "changed", sessionId, change }));
   }
 });
 
@@ -30,6 +32,7 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
   const stop = new AbortController();
   running.set(id, stop);
   try {
+    await library.refresh(stop.signal);
     const value = await questions[method](input, stop.signal);
     tell({ kind: "answer", id, value });
   } catch (error) {
@@ -41,9 +44,9 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
 
 function refusalOf(error: unknown): { readonly code: RefusalCode; readonly message: string } {
   const message = error instanceof Error ? error.message : String(error);
-  if (isSessionNotFoundError(error)) return { code: "not_found", message: "There is no such session of Claude Code." };
+  if (isSessionNotFoundError(error)) return { code: "not_found", message: "There is no such session." };
   if (isWorkspaceNotFoundError(error)) return { code: "not_found", message: "No session belongs to this project." };
-  if (isDataNotFoundError(error)) return { code: "not_found", message: "There are no sessions of Claude Code here." };
+  if (isDataNotFoundError(error)) return { code: "not_found", message: "There are no sessions of agents here." };
   if (isQueryError(error)) return { code: "invalid", message: `q: ${message}` };
   if (isKnownError(error, "not_found", "invalid", "too_large")) return { code: error.code as RefusalCode, message };
   return { code: "bug", message: error instanceof Error ? (error.stack ?? message) : message };

@@ -40,7 +40,23 @@ function copyFiles(folder: string, lines: readonly string[], safe: RegExp): read
 }
 
 function textOf(lines: readonly string[]): string {
-  return lines.map((line) => `${line}\n`).join("");
+  return lines.map((line) => `${ownModel(line)}\n`).join("");
+}
+
+/** The model under whose name Claude Code takes what a model of another maker said. */
+const STAND_IN = "claude-sonnet-5";
+
+/**
+ * Claude Code sends nothing of a call that a model which it does not know has made, and the conversation is then refused. So
+ * such an answer gets the name of one that it knows, and no tokens, because that model used none. Its own name stays beside.
+ */
+function ownModel(line: string): string {
+  if (!line.includes('"carriedFrom":')) return line;
+  const entry = entryOf(line);
+  const message = entry["message"];
+  if (typeof entry["carriedFrom"] !== "string" || typeof message !== "object" || message === null) return line;
+  const usage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  return JSON.stringify({ ...entry, message: { ...message, model: STAND_IN, usage } });
 }
 
 /** The folder that the session belongs to: where it was moved to, or where it first spoke. */

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "nod
 import { dirname, join, sep } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
 import { DataNotFoundError } from "../../../errors.ts";
+import { markOf, type RootMark } from "../../mirror/source-of-root.ts";
 import { dataPaths, getProjectsPath } from "./data-paths.ts";
 import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../model/data-file.ts";
 
@@ -19,7 +20,18 @@ export function discover(config: LibraryConfig): Discovered {
       else if (entry.isSymbolicLink()) walk.skipped.push({ path: join(projects, entry.name), reason: "symlink" });
     }
   }
-  return { roots, ...walk };
+  const marks = roots.flatMap((root) => markOf(root) ?? []);
+  for (const { path, message } of marks.flatMap(({ problems }) => problems))
+    walk.skipped.push({ path, reason: "unreadable", message });
+  return { roots, ...walk, files: unclaimed(marks, walk.files) };
+}
+
+/** Without the transcripts that another source shows as its own, and without their subagents. */
+function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): readonly DataFile[] {
+  const claims = new Set(marks.flatMap((mark) => mark.claims));
+  if (claims.size === 0) return files;
+  const folders = [...claims].map((path) => `${path.slice(0, -".jsonl".length)}/`);
+  return files.filter(({ path }) => !claims.has(path) && !folders.some((folder) => path.startsWith(folder)));
 }
 
 /** The data directories that exist, each once, also if several paths lead to it. */

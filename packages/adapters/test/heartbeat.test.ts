@@ -1,0 +1,95 @@
+import { createHeartbeat } from "@skein/adapters/engines/heartbeat";
+import { type Store, type WorkerInfo, createMemoryStore, createWorkers } from "@skein/core";
+import { createScript } from "@skein/core/testing";
+import { KnownError, createIds } from "@skein/protocol";
+import { expect, onTestFinished, test } from "vitest";
+
+const SOON = { timeout: 20_000, interval: 10 };
+const ids = createIds();
+const info = (owner: string): WorkerInfo => ({
+  role: "worker",
+  owner,
+  runtimes: ["loop"],
+  agents: [],
+  tools: [],
+  model: "none",
+});
+
+/** A worker that looks after the others. */
+function watcher(
+  store: Store,
+  options: { isDead?: (owner: string) => boolean; slowMs?: () => number; beatMs?: number } = {},
+) {
+  const { isDead = () => false, slowMs = () => 0, beatMs } = options;
+  const workers = createWorkers(store.records);
+  const freed: number[] = [];
+  let looks = 0;
+  const heartbeat = createHeartbeat({
+    store,
+    workers: {
+      ...workers,
+      async beat(worker) {
+        const ms = slowMs();
+        if (ms === Infinity) throw new KnownError("store_unavailable", "The store is away.");
+        if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+        await workers.beat(worker);
+      },
+    },
+    worker: () => info("watching/1/1"),
+    isDead,
+    onFreed: () => freed.push(Date.now()),
+    onSeen: () => void (looks += 1),
+    report: () => {},
+    ...(beatMs !== undefined && { beatMs }),
+  });
+  heartbeat.start();
+  onTestFinished(() => heartbeat.stop());
+  return { freed, looks: () => looks, workers };
+}
+
+async function leased(store: Store, owner: string, leaseMs: number): Promise<string> {
+  const script = createScript({ store, ids });
+  await script.create();
+  expect(await store.claim({ owner, leaseMs, sessionId: script.sessionId })).toMatchObject({ kind: "leased" });
+  return script.sessionId;
+}
+
+const isFree = async (store: Store, sessionId: string): Promise<boolean> =>
+  (await store.claim({ owner: "next", leaseMs: 1000, sessionId })).kind === "leased";
+
+test("a worker of another host that was killed loses its fenced leases within 2 s, and none that no fence protects", async () => {
+  const store = createMemoryStore();
+  const { workers, looks } = watcher(store);
+  await expect.poll(looks, SOON).toBeGreaterThan(0);
+  await workers.beat(info("other/1/1"));
+  const killed = Date.now();
+  const [fenced, claude] = [await leased(store, "other/1/1", 4000), await leased(store, "other/1/1", 30_000)];
+  await expect.poll(() => isFree(store, fenced), SOON).toBe(true);
+  expect(Date.now() - killed).toBeLessThan(2000);
+  expect(await isFree(store, claude)).toBe(false);
+});
+
+test("a process of this host that is gone loses every lease at the next look", async () => {
+  const store = createMemoryStore();
+  const { workers, looks } = watcher(store, { isDead: (owner) => owner === "here/1/1" });
+  await expect.poll(looks, SOON).toBeGreaterThan(0);
+  const claude = await leased(store, "here/1/1", 30_000);
+  await workers.beat(info("here/1/1"));
+  const killed = Date.now();
+  await expect.poll(() => isFree(store, claude), SOON).toBe(true);
+  expect(Date.now() - killed).toBeLessThan(1500);
+});
+
+test("while a disk is slow, or the store away, nobody's silence is taken for death", async () => {
+  const store = createMemoryStore();
+  let slow = 400;
+  const { workers, looks, freed } = watcher(store, { slowMs: () => slow, beatMs: 40 });
+  await workers.beat(info("other/1/1"));
+  await expect.poll(looks, SOON).toBe(4);
+  // Three looks saw no sign of life, and four times a slow write have not gone by.
+  expect(freed).toEqual([]);
+  slow = Infinity;
+  await workers.beat(info("other/1/1"));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  expect(freed).toEqual([]);
+});

@@ -1,0 +1,36 @@
+import { isDataNotFoundError, withSources, type LibraryConfig, type SourceName } from "@skein/history";
+import type { StyledScreen } from "../../terminal/styled-screen.ts";
+import { styledText } from "../../terminal/styled.ts";
+
+export type SourceNames = readonly SourceName[] | undefined;
+
+/** How many places that cannot be read are named; the rest is counted. */
+const MOST_NAMED = 5;
+
+/** The same configuration, which also reads the sessions of other agents. What could not be read is said on the screen, and the rest is shown. */
+export async function withAgents(
+  library: LibraryConfig,
+  sources: SourceNames,
+  screen?: StyledScreen,
+): Promise<LibraryConfig> {
+  try {
+    const { config, problems } = await withSources({
+      ...library,
+      sources,
+      onTranslated: (source, done, total) => {
+        if (done % 20 === 0 || done === total)
+          screen?.progress(styledText`Reading ${source}: ${done} of ${total} sessions`);
+      },
+    });
+    screen?.progress(undefined);
+    for (const { source, path, message } of problems.slice(0, MOST_NAMED))
+      screen?.note(styledText`${source}: ${path}: ${message}`);
+    if (problems.length > MOST_NAMED)
+      screen?.note(styledText`and ${problems.length - MOST_NAMED} more that could not be read`);
+    return config;
+  } catch (error) {
+    // Without any data the command says so itself.
+    if (sources === undefined && isDataNotFoundError(error)) return library;
+    throw error;
+  }
+}

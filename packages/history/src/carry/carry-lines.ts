@@ -1,0 +1,129 @@
+/** Makes lines that Claude Code can go on from, out of those of another agent. */
+import { arrayOf, isObject, objectOf, stringOf, type Value } from "../model/value.ts";
+
+/** Something that is not carried over, and how often. */
+export interface LeftBehind {
+  readonly what: string;
+  readonly count: number;
+}
+
+export interface CarriedLines {
+  readonly lines: readonly Value[];
+  readonly left: readonly LeftBehind[];
+}
+
+/** Blocks that a user may send to Claude, and those that Claude may have said. */
+const userBlocks = new Set(["text", "image", "document", "tool_result"]);
+const answerBlocks = new Set(["text", "tool_use"]);
+/** Lines that Claude Code itself writes and that another agent's session may have. */
+const carried = new Set(["user", "assistant", "system", "custom-title", "relocated"]);
+
+export function carryLines(records: readonly (Value | undefined)[], sessionId: string): CarriedLines {
+  const left = new Map<string, number>();
+  const leave = (what: string): void => void left.set(what, (left.get(what) ?? 0) + 1);
+  /** The line that stands where a line was that is not carried. */
+  const standIn = new Map<string, string | null>();
+  const lines: Value[] = [];
+  const answered = answeredCalls(records);
+  for (const [at, record] of records.entries()) {
+    if (!record) {
+      leave("damaged lines");
+      continue;
+    }
+    const type = String(record["type"]);
+    if (!carried.has(type)) {
+      leave(type === "progress" ? "token counts of calls without a message" : `records of type ${type}`);
+      continue;
+    }
+    // Claude Code would begin after the compaction, and know nothing. So it gets the whole conversation.
+    const isBare = record["subtype"] === "compact_boundary" && records[at + 1]?.["isCompactSummary"] !== true;
+    if (isBare) leave("compactions whose summary only its agent can read");
+    const line = isBare ? undefined : carryLine({ ...record, sessionId }, leave);
+    const uuid = stringOf(record["uuid"]);
+    const parent = stringOf(record["parentUuid"]);
+    const before = parent === null ? null : standIn.has(parent) ? (standIn.get(parent) ?? null) : parent;
+    if (!line) {
+      if (uuid !== null) standIn.set(uuid, before);
+      continue;
+    }
+    const { from: _from, ...rest } = line;
+    const placed = uuid === null ? rest : { ...rest, parentUuid: before };
+    lines.push(placed);
+    const missing = answerFor(placed, answered);
+    if (!missing || uuid === null) continue;
+    leave("calls without a recorded result");
+    lines.push(missing);
+    standIn.set(uuid, String(missing["uuid"]));
+  }
+  return { lines, left: [...left].map(([what, count]) => ({ what, count })) };
+}
+
+function answeredCalls(records: readonly (Value | undefined)[]): ReadonlySet<string> {
+  const ids = records.flatMap((record) =>
+    blocksOf(record).flatMap((block) => (block["type"] === "tool_result" ? String(block["tool_use_id"]) : [])),
+  );
+  return new Set(ids);
+}
+
+function blocksOf(record: Value | undefined): readonly Value[] {
+  return arrayOf(objectOf(record?.["message"])["content"]).filter(isObject);
+}
+
+function carryLine(record: Value, leave: (what: string) => void): Value | undefined {
+  if (record["type"] !== "user" && record["type"] !== "assistant") return record;
+  const message = objectOf(record["message"]);
+  const { content } = message;
+  if (typeof content === "string") return content === "" ? undefined : record;
+  const known = record["type"] === "user" ? userBlocks : answerBlocks;
+  const blocks = arrayOf(content).flatMap((part) => {
+    const block = objectOf(part);
+    const type = String(block["type"]);
+    if (type === "text" && block["text"] === "") return [];
+    if (known.has(type)) return [withSafeId(block)];
+    // Only the model that thought it can read it again: it is signed.
+    leave(type === "thinking" ? "thinking" : `blocks of type ${type}`);
+    return [];
+  });
+  if (blocks.length === 0) return undefined;
+  const model = stringOf(message["model"]) ?? "";
+  // Whoever writes it for Claude Code needs to know which model it was.
+  const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
+  return { ...record, message: { ...message, content: blocks }, ...other };
+}
+
+/** The Messages API takes only these characters in the id of a call. */
+function safeId(id: unknown): string {
+  return String(id).replaceAll(/[^A-Za-z0-9_-]/g, "_");
+}
+
+function withSafeId(block: Value): Value {
+  if (block["type"] === "tool_use")
+    return { ...block, id: safeId(block["id"]), name: safeId(block["name"]).slice(0, 128) };
+  if (block["type"] !== "tool_result") return block;
+  const { content } = block;
+  const parts = Array.isArray(content)
+    ? content.map(objectOf).filter(({ type }) => userBlocks.has(String(type)))
+    : content;
+  return { ...block, tool_use_id: safeId(block["tool_use_id"]), content: parts };
+}
+
+/** Every call must have a result. One that was never recorded gets a line that says so. */
+function answerFor(line: Value, answered: ReadonlySet<string>): Value | undefined {
+  if (line["type"] !== "assistant") return undefined;
+  const open = blocksOf(line).filter((block) => block["type"] === "tool_use" && !isIn(answered, block["id"]));
+  if (open.length === 0) return undefined;
+  const content = open.map(({ id }) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content: "The agent that made this call did not record its result.",
+    is_error: true,
+  }));
+  const uuid = String(line["uuid"]);
+  const made = `${uuid.slice(0, 14)}8${uuid.slice(15, 19)}b${uuid.slice(20)}`;
+  return { ...line, type: "user", message: { role: "user", content }, uuid: made, parentUuid: uuid };
+}
+
+function isIn(answered: ReadonlySet<string>, id: unknown): boolean {
+  if (answered.has(String(id))) return true;
+  return [...answered].some((known) => safeId(known) === id);
+}

@@ -1,0 +1,71 @@
+/** A session of another agent as files of Claude Code, from which Skein and Claude Code can go on. */
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, mkdtempSync, writeFileSync, existsSync, copyFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { getSession } from "../get/get-session.ts";
+import type { Session } from "../model/types.ts";
+import type { Value } from "../model/value.ts";
+import { parseLine } from "../scan/parse-line.ts";
+import { encodeProjectPath } from "../sources/claude-code/discover/encode-project-path.ts";
+import { carryLines, type LeftBehind } from "./carry-lines.ts";
+
+export interface CarriedSession {
+  /** The session as Claude Code would have it. Its files are removed when `work` ends. */
+  readonly session: Session;
+  /** What is not carried over, for whoever decides whether to go on. */
+  readonly left: readonly LeftBehind[];
+}
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The id that a session has where ids must be UUIDs: its own, or one that is made from it and always the same. */
+function carriedId(source: string, id: string): string {
+  if (uuidForm.test(id)) return id.toLowerCase();
+  const hex = createHash("sha256").update(`${source}\0${id}`).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** Runs `work` on the session in Claude Code's form. A session of Claude Code itself is handed over as it is. */
+export async function withCarried<T>(session: Session, work: (carried: CarriedSession) => Promise<T>): Promise<T> {
+  if (session.source === "claude-code") return await work({ session, left: [] });
+  const root = mkdtempSync(join(tmpdir(), "skein-carry-"));
+  try {
+    const { id, left } = writeCarried(session, root);
+    return await work({ session: await getSession(id, { dataPath: root, cacheFolder: null }), left });
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+function writeCarried(session: Session, root: string): { readonly id: string; readonly left: readonly LeftBehind[] } {
+  const id = carriedId(session.source, session.id);
+  const known = session.projectPathSource === "folder" ? process.cwd() : session.projectPath;
+  const folder = join(root, "projects", encodeProjectPath(known));
+  const left = new Map<string, number>();
+  const write = (from: string, to: string): void => {
+    const carried = carryLines(recordsOf(from), id);
+    for (const { what, count } of carried.left) left.set(what, (left.get(what) ?? 0) + count);
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    writeFileSync(to, carried.lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
+  };
+  write(session.path, join(folder, `${id}.jsonl`));
+  for (const { path } of session.agents) {
+    if (path === null) continue;
+    const name = basename(path).replaceAll(/[^A-Za-z0-9_.-]/g, "_");
+    write(path, join(folder, id, "subagents", name));
+    const meta = path.replace(/\.jsonl$/, ".meta.json");
+    if (existsSync(meta)) copyFileSync(meta, join(folder, id, "subagents", name.replace(/\.jsonl$/, ".meta.json")));
+  }
+  return { id, left: [...left].map(([what, count]) => ({ what, count })) };
+}
+
+function recordsOf(path: string): readonly (Value | undefined)[] {
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .flatMap((line, at): readonly (Value | undefined)[] => {
+      const records = parseLine(Buffer.from(line), { line: at + 1, offset: at }, () => {});
+      return records.length === 0 ? [undefined] : records.map(({ value }) => value);
+    });
+}

@@ -1,0 +1,165 @@
+/**
+ * Claude Desktop. Its sessions have Claude Code's form, in places of their own. Those of the Code tab lie in Claude Code's
+ * folder, and only a title and a project are kept here: such a session is shown once, as Desktop's.
+ */
+import { basename, join } from "node:path";
+import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import { parseLine } from "../../scan/parse-line.ts";
+import { documentAt, eachLine, entriesIn, filesNamed, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
+import { appData } from "../port/places.ts";
+import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { TranscriptWriter } from "../port/transcript-writer.ts";
+import { getDefaultDataPath } from "../claude-code/discover/data-paths.ts";
+
+const sidecarName = /^local_[0-9a-f-]+\.json$/;
+
+export const claudeDesktop: HistorySource = {
+  name: "claude-desktop",
+  roots(places) {
+    const { env, platform } = places;
+    const store = env["LOCALAPPDATA"];
+    const packaged = join("Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming", "Claude");
+    return [...appData(places, "Claude"), ...(platform === "win32" && store ? [join(store, packaged)] : [])];
+  },
+  owns: (path) => isFolder(join(path, "local-agent-mode-sessions")) || isFolder(join(path, "claude-code-sessions")),
+  units: findSessions,
+  read: readSession,
+  original: ({ path }, from) => originalLine(path, from),
+};
+
+function findSessions(root: string): Found {
+  const problems: Problem[] = [];
+  const units: Unit[] = [];
+  for (const path of filesNamed(join(root, "local-agent-mode-sessions"), sidecarName, problems, 2))
+    units.push(...coworkUnits(root, path, problems));
+  const transcripts = new Map(
+    entriesIn(join(getDefaultDataPath(), "projects")).flatMap(({ name }) =>
+      entriesIn(join(getDefaultDataPath(), "projects", name)).map((entry): [string, string] => [
+        entry.name,
+        join(getDefaultDataPath(), "projects", name, entry.name),
+      ]),
+    ),
+  );
+  for (const path of filesNamed(join(root, "claude-code-sessions"), sidecarName, problems, 2)) {
+    const sidecar = documentAt(path);
+    const id = stringOf(sidecar?.["cliSessionId"]);
+    const transcript = id === null ? undefined : transcripts.get(`${id}.jsonl`);
+    if (!sidecar || id === null || !transcript) continue;
+    units.push(...unitsOf(root, { path, sidecar, id, transcript, claims: transcript }));
+  }
+  return { units, problems };
+}
+
+/** A sandbox may hold several transcripts; the one that the sidecar names is the session. */
+function coworkUnits(root: string, path: string, problems: Problem[]): readonly Unit[] {
+  const sidecar = documentAt(path);
+  const projects = join(path.slice(0, -".json".length), ".claude", "projects");
+  const named = stringOf(sidecar?.["cliSessionId"]);
+  const found = filesNamed(projects, /\.jsonl$/, problems, 1);
+  if (found.length === 0) return auditUnit(root, path, sidecar ?? {});
+  return found.flatMap((transcript) => {
+    const id = basename(transcript, ".jsonl");
+    return unitsOf(root, { path, sidecar: id === named || found.length === 1 ? (sidecar ?? {}) : {}, id, transcript });
+  });
+}
+
+/** Without a transcript, the audit log is all that is left. */
+function auditUnit(root: string, path: string, sidecar: Value): readonly Unit[] {
+  const audit = join(path.slice(0, -".json".length), "audit.jsonl");
+  const id = stringOf(sidecar["cliSessionId"]) ?? basename(path, ".json");
+  return isFile(audit)
+    ? [
+        {
+          ...unitsOf(root, { path, sidecar, id, transcript: audit })[0],
+          extra: { ...headOf(sidecar), audit: true },
+        } as Unit,
+      ]
+    : [];
+}
+
+interface DesktopSession {
+  readonly path: string;
+  readonly sidecar: Value;
+  readonly id: string;
+  readonly transcript: string;
+  readonly claims?: string;
+}
+
+function unitsOf(root: string, { path, sidecar, id, transcript, claims }: DesktopSession): readonly Unit[] {
+  const head = headOf(sidecar);
+  const { stamp, mtimeMs } = stampOf(transcript);
+  // The sidecar is written at every focus; only what is shown of it counts.
+  const main = {
+    id,
+    root,
+    path: transcript,
+    mtimeMs,
+    stamp: `${stamp} ${JSON.stringify(head)}`,
+    extra: { ...head, sidecar: path, ...(claims && { claims }) },
+  };
+  const folder = join(transcript.slice(0, -".jsonl".length), "subagents");
+  const agents = filesNamed(folder, /^agent-.*\.jsonl$/, [], 2).map((agent): Unit => {
+    const agentId = basename(agent, ".jsonl").slice("agent-".length);
+    return { id: agentId, root, path: agent, ...stampOf(agent), extra: { parent: id, ...head } };
+  });
+  return [main, ...agents];
+}
+
+/** In the editor's tab the project is where it was opened, in a sandbox the folder that the person chose. */
+function headOf(sidecar: Value): {
+  readonly title: string | null;
+  readonly cwd: string | null;
+  readonly created: number | null;
+} {
+  const [chosen] = arrayOf(sidecar["userSelectedFolders"]);
+  const cwd = stringOf(chosen) ?? stringOf(sidecar["originCwd"]) ?? stringOf(sidecar["cwd"]);
+  return { title: stringOf(sidecar["title"]), cwd, created: numberOf(sidecar["createdAt"]) };
+}
+
+function readSession(unit: Unit, writer: TranscriptWriter): void {
+  const { title, cwd, parent, audit } = unit.extra ?? {};
+  writer.place({ cwd: stringOf(cwd) });
+  if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
+  // First, so that whoever looks for the first folder finds this one and not the sandbox's.
+  if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
+  eachLine(unit.path, (bytes) => {
+    const line = bytes.toString("utf8");
+    if (audit === true) writeAudit(line, writer);
+    else writer.copy(line);
+  });
+  if (parent === undefined) writer.title(stringOf(title), "sidecar");
+}
+
+/** A line of the log is one of the SDK's stream. Its tokens are placeholders, except those of the results. */
+function writeAudit(line: string, writer: TranscriptWriter): void {
+  for (const { value } of parseLine(Buffer.from(line), { line: 1, offset: 0 }, () => writer.damage(line))) {
+    const { _audit_timestamp: at, type } = value;
+    const from = stringOf(value["uuid"]) ?? "audit";
+    if (type === "result") {
+      for (const [model, usage] of Object.entries(objectOf(value["modelUsage"]))) {
+        const of = (key: string): number => numberOf(objectOf(usage)[key]) ?? 0;
+        const tokens = {
+          input: of("inputTokens"),
+          output: of("outputTokens"),
+          cacheRead: of("cacheReadInputTokens"),
+          cacheWrite: of("cacheCreationInputTokens"),
+        };
+        writer.usage(`audit:${String(value["session_id"])}:${String(at)}:${model}`, model, tokens, {
+          at: stringOf(at),
+          from,
+        });
+      }
+    } else if (type === "user" || type === "assistant") {
+      const { usage: _placeholder, ...message } = objectOf(value["message"]);
+      writer.copy(
+        JSON.stringify({
+          parentUuid: writer.last,
+          ...value,
+          message,
+          timestamp: at,
+          isSidechain: value["parent_tool_use_id"] !== null,
+        }),
+      );
+    } else writer.other(String(type), value, { at: stringOf(at), from });
+  }
+}

@@ -1,0 +1,107 @@
+/** The items of OpenAI's Responses API as blocks. */
+import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import type { Block } from "../port/transcript-writer.ts";
+
+/** Texts that Codex itself puts into the role of the user. */
+const machineText =
+  /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode)\b|# AGENTS\.md)/;
+
+export function userBlocks(content: unknown): {
+  readonly content: string | readonly Block[];
+  readonly isMeta: boolean;
+} {
+  if (typeof content === "string") return { content, isMeta: machineText.test(content) };
+  const blocks = arrayOf(content).map(objectOf).map(partOf);
+  const [first] = blocks;
+  const isMeta = typeof first?.["text"] === "string" && machineText.test(first["text"]);
+  return { content: blocks.length === 1 && typeof first?.["text"] === "string" ? first["text"] : blocks, isMeta };
+}
+
+function partOf(part: Value): Block {
+  const text = stringOf(part["text"]);
+  if (text !== null) return { type: "text", text };
+  const url = stringOf(part["image_url"]);
+  if (part["type"] === "input_image" && url !== null) return imageOf(url);
+  return part;
+}
+
+/** A picture from a `data:` address, or the address. */
+export function imageOf(url: string): Block {
+  const [, type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
+  const source = data === undefined ? { type: "url", url } : { type: "base64", media_type: type, data };
+  return { type: "image", source };
+}
+
+/** The block of an item that the model made; undefined for anything else. */
+export function blockOf(item: Value, from: string): Block | undefined {
+  const type = stringOf(item["type"]);
+  const id = stringOf(item["call_id"]) ?? stringOf(item["id"]) ?? from;
+  switch (type) {
+    case "message": {
+      if (item["role"] !== "assistant") return undefined;
+      return { type: "text", text: textOf(item["content"]) };
+    }
+    case "agent_message":
+      return { type: "text", text: textOf(item["content"] ?? item["message"]) };
+    case "reasoning": {
+      const thinking = textOf(item["summary"]) || textOf(item["content"]);
+      return thinking === "" ? undefined : { type: "thinking", thinking };
+    }
+    case "function_call": {
+      const namespace = stringOf(item["namespace"]);
+      const name = stringOf(item["name"]) ?? "unknown";
+      return {
+        type: "tool_use",
+        id,
+        name: namespace ? `${namespace}.${name}` : name,
+        input: inputOf(item["arguments"]),
+      };
+    }
+    case "custom_tool_call":
+      return { type: "tool_use", id, name: stringOf(item["name"]) ?? "unknown", input: { input: item["input"] } };
+    case "local_shell_call":
+      return { type: "tool_use", id, name: "local_shell", input: objectOf(item["action"]) };
+    case "tool_search_call":
+      return { type: "tool_use", id, name: "tool_search", input: objectOf(item["arguments"]) };
+    case "web_search_call":
+      return { type: "tool_use", id, name: "web_search", input: objectOf(item["action"]) };
+    default:
+      return undefined;
+  }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return arrayOf(content)
+    .flatMap((part) => stringOf(objectOf(part)["text"]) ?? [])
+    .join("\n");
+}
+
+/** Arguments are JSON in a string. What is not an object is kept as it is. */
+export function inputOf(text: unknown): object {
+  if (isObject(text)) return text;
+  if (typeof text !== "string") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : { arguments: value };
+  } catch {
+    return { arguments: text };
+  }
+}
+
+interface Output {
+  readonly content: unknown;
+  readonly isError: boolean;
+  readonly details?: unknown;
+}
+
+/** The result of a call: text, parts, or until 2025 text and exit code as JSON in a string. */
+export function outputOf(output: unknown): Output {
+  if (Array.isArray(output)) return { content: output.map(objectOf).map(partOf), isError: false };
+  if (isObject(output)) return { content: stringOf(output["content"]) ?? output, isError: output["success"] === false };
+  const text = typeof output === "string" ? output : "";
+  if (!text.startsWith('{"output":')) return { content: text, isError: false };
+  const { output: inner, metadata } = objectOf(inputOf(text)) as { output?: unknown; metadata?: unknown };
+  if (typeof inner !== "string") return { content: text, isError: false };
+  return { content: inner, isError: (numberOf(objectOf(metadata)["exit_code"]) ?? 0) !== 0, details: metadata };
+}

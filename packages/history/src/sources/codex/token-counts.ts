@@ -1,0 +1,75 @@
+/** Codex's token counts: each event has the sum of the thread so far, and since 2025 also the last response. */
+import { isObject, numberOf, objectOf, type Value } from "../../model/value.ts";
+import type { CallTokens } from "../port/transcript-writer.ts";
+
+interface Counts {
+  readonly input: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly total: number;
+}
+
+export interface TokenCounts {
+  /** The tokens of the response that this event tells of; undefined if it tells of none. */
+  read(info: unknown): CallTokens | undefined;
+}
+
+export function createTokenCounts(): TokenCounts {
+  let before: Counts | undefined;
+  return {
+    read(info) {
+      if (!isObject(info) || !isObject(info["total_token_usage"])) return undefined;
+      const total = countsOf(info["total_token_usage"]);
+      const previous = before;
+      before = total;
+      // The same event again, with fresh rate limits; or after a compaction, with an estimate.
+      if (previous && same(previous, total)) return undefined;
+      const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
+      if (last && last.input + last.output > 0) return tokensOf(last);
+      // A falling sum begins anew: the context was full, and Codex set the counters back.
+      const isNew = !previous || total.input < previous.input || total.output < previous.output;
+      const tokens = tokensOf(isNew ? total : difference(total, previous));
+      return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? tokens : undefined;
+    },
+  };
+}
+
+function countsOf(value: Value): Counts {
+  const of = (key: string): number => Math.max(0, numberOf(objectOf(value)[key]) ?? 0);
+  return {
+    input: of("input_tokens"),
+    cached: of("cached_input_tokens"),
+    written: of("cache_write_input_tokens"),
+    output: of("output_tokens"),
+    reasoning: of("reasoning_output_tokens"),
+    total: of("total_tokens"),
+  };
+}
+
+function same(a: Counts, b: Counts): boolean {
+  return a.input === b.input && a.cached === b.cached && a.output === b.output && a.total === b.total;
+}
+
+function difference(a: Counts, b: Counts): Counts {
+  return {
+    input: a.input - b.input,
+    cached: a.cached - b.cached,
+    written: a.written - b.written,
+    output: a.output - b.output,
+    reasoning: a.reasoning - b.reasoning,
+    total: a.total - b.total,
+  };
+}
+
+/** Codex's input contains what came from the cache and went into it; its output contains the reasoning. */
+function tokensOf({ input, cached, written, output, reasoning }: Counts): CallTokens {
+  return {
+    input: Math.max(0, input - cached - written),
+    cacheRead: cached,
+    cacheWrite: written,
+    output,
+    reasoning,
+  };
+}

@@ -1,0 +1,76 @@
+/** GitHub Copilot CLI: events in `session-state`, usage in `session-store.db`, in the events, or in OpenTelemetry files. */
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { stringOf } from "../../model/value.ts";
+import { eachRecord, entriesIn, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
+import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import { createEvents } from "./events.ts";
+import { callRows, type CallRow } from "./usage-rows.ts";
+import { chatSpans } from "./spans.ts";
+
+export const copilot: HistorySource = {
+  name: "copilot",
+  roots: ({ env, homes }) =>
+    env["COPILOT_HOME"] ? [env["COPILOT_HOME"]] : homes.map((home) => join(home, ".copilot")),
+  owns: (path) => isFolder(join(path, "session-state")),
+  units: findSessions,
+  read(unit, writer) {
+    const { rows, spans } = usageOf(unit.root);
+    const events = createEvents(unit.id, writer, { rows: rows.get(unit.id) ?? [], spans: spans.get(unit.id) ?? [] });
+    eachRecord(unit.path, writer, (event, from) => events.add(event, from));
+    events.finish(stringOf(unit.extra?.["title"]));
+  },
+  original: ({ path }, from) => originalLine(path, from),
+};
+
+function findSessions(root: string): Found {
+  const problems: Problem[] = [];
+  const folder = join(root, "session-state");
+  const { rows, spans } = usageOf(root, problems);
+  const entries = entriesIn(folder, problems);
+  const folders = new Set(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
+  const units = entries.flatMap((entry): Unit[] => {
+    const isOwn = entry.isDirectory();
+    const id = basename(entry.name, ".jsonl");
+    const path = isOwn ? join(folder, id, "events.jsonl") : join(folder, entry.name);
+    if (!isOwn && (!entry.name.endsWith(".jsonl") || !entry.isFile() || folders.has(id))) return [];
+    if (!isFile(path)) return [];
+    const { stamp, mtimeMs } = stampOf(path);
+    const title = isOwn ? nameIn(join(folder, id, "workspace.yaml")) : null;
+    const counted = `${rows.get(id)?.length ?? 0} ${spans.get(id)?.length ?? 0}`;
+    return [{ id, root, path, mtimeMs, stamp: `${stamp} ${title ?? ""} ${counted}`, extra: { title } }];
+  });
+  return { units, problems };
+}
+
+/** One key of a flat YAML file. */
+function nameIn(path: string): string | null {
+  try {
+    const text = /^name:[ \t]*(.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
+    return text ? text.replace(/^(["'])(.*)\1$/, "$2") : null;
+  } catch {
+    return null;
+  }
+}
+
+interface Usage {
+  readonly rows: ReadonlyMap<string, readonly CallRow[]>;
+  readonly spans: ReadonlyMap<string, readonly CallRow[]>;
+}
+
+const known = new Map<string, Usage & { readonly stamp: string }>();
+
+function usageOf(root: string, problems: Problem[] = []): Usage {
+  const database = join(root, "session-store.db");
+  const given = process.env["COPILOT_OTEL_FILE_EXPORTER_PATH"];
+  const files = entriesIn(join(root, "otel")).flatMap(({ name }) =>
+    name.endsWith(".jsonl") ? [join(root, "otel", name)] : [],
+  );
+  const paths = given && isFile(given) && !files.includes(given) ? [...files, given] : files;
+  const { stamp } = stampOf(database, `${database}-wal`, ...paths);
+  const before = known.get(root);
+  if (before?.stamp === stamp) return before;
+  const usage = { stamp, rows: callRows(database, problems), spans: chatSpans(paths, problems) };
+  known.set(root, usage);
+  return usage;
+}

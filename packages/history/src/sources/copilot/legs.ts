@@ -1,0 +1,46 @@
+/** The sums that Copilot writes when it ends. Since 1.0.80 they count on over the legs of a session. */
+import { numberOf, objectOf, type Value } from "../../model/value.ts";
+import type { CallTokens } from "../port/transcript-writer.ts";
+import { tokensOf } from "./usage-rows.ts";
+
+const names: Readonly<Record<string, string>> = {
+  input: "inputTokens",
+  output: "outputTokens",
+  cacheRead: "cacheReadTokens",
+  cacheWrite: "cacheWriteTokens",
+  reasoning: "reasoningTokens",
+};
+
+export interface Legs {
+  readonly count: number;
+  /** What each model used since the end of the leg before. */
+  add(metrics: Value): readonly { readonly name: string; readonly tokens: CallTokens }[];
+  /** After a compaction the sums begin anew. */
+  compacted(): void;
+}
+
+export function createLegs(): Legs {
+  let before = new Map<string, ReadonlyMap<string, number>>();
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    add(metrics) {
+      count += 1;
+      return Object.entries(metrics).flatMap(([name, metric]) => {
+        const usage = objectOf(objectOf(metric)["usage"]);
+        const now = new Map(Object.entries(names).map(([key, field]) => [key, numberOf(usage[field]) ?? 0]));
+        const last = before.get(name);
+        before.set(name, now);
+        // A smaller sum begins anew: early builds counted each leg by itself.
+        const goesOn = last !== undefined && [...now].every(([key, value]) => value >= (last.get(key) ?? 0));
+        const tokens = tokensOf((key) => (now.get(key) ?? 0) - (goesOn ? (last.get(key) ?? 0) : 0));
+        return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? [{ name, tokens }] : [];
+      });
+    },
+    compacted() {
+      before = new Map();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** The rows of `session-store.db`: one per model call. */
+import { numberOf, stringOf } from "../../model/value.ts";
+import { isFile } from "../port/files.ts";
+import { readDatabase } from "../port/sqlite.ts";
+import type { Problem } from "../port/source.ts";
+import type { CallTokens } from "../port/transcript-writer.ts";
+
+/** One model call of a session. */
+export interface CallRow {
+  readonly id: string;
+  readonly model: string;
+  readonly tokens: CallTokens;
+  readonly at: number | string | null;
+}
+
+/** Copilot's input contains what came from the cache and went into it. */
+export function tokensOf(count: (name: string) => number): CallTokens {
+  const [read, write] = [count("cacheRead"), count("cacheWrite")];
+  return {
+    input: Math.max(0, count("input") - read - write),
+    cacheRead: read,
+    cacheWrite: write,
+    output: count("output"),
+    reasoning: count("reasoning"),
+  };
+}
+
+const columns = {
+  input: "input_tokens",
+  output: "output_tokens",
+  cacheRead: "cache_read_tokens",
+  cacheWrite: "cache_write_tokens",
+  reasoning: "reasoning_tokens",
+} as const;
+
+export function callRows(path: string, problems: Problem[]): ReadonlyMap<string, readonly CallRow[]> {
+  const rows = new Map<string, CallRow[]>();
+  if (!isFile(path)) return rows;
+  try {
+    readDatabase(path, (database) => {
+      // The columns came one by one.
+      const known = database.columns("assistant_usage_events");
+      if (!known.has("session_id") || !known.has("id")) return;
+      const chosen = ["id", "session_id", "model", "created_at", ...Object.values(columns)].filter((name) =>
+        known.has(name),
+      );
+      database.each(`SELECT ${chosen.join(", ")} FROM assistant_usage_events ORDER BY id`, [], (row) => {
+        const tokens = tokensOf((name) => numberOf(row[columns[name as keyof typeof columns]]) ?? 0);
+        const session = String(row["session_id"]);
+        const call = {
+          id: String(row["id"]),
+          model: stringOf(row["model"]) ?? "",
+          tokens,
+          at: stringOf(row["created_at"]),
+        };
+        rows.set(session, [...(rows.get(session) ?? []), call]);
+      });
+    });
+  } catch (error) {
+    problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+  }
+  return rows;
+}

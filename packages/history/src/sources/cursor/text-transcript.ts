@@ -1,0 +1,75 @@
+/** The older form of Cursor's transcripts: text with marks. */
+import { readFileSync } from "node:fs";
+import type { Unit } from "../port/source.ts";
+import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
+import { folderNamed, promptOf, startOf } from "./transcript.ts";
+
+export function readText(unit: Unit, writer: TranscriptWriter): void {
+  const text = readFileSync(unit.path, "utf8");
+  const paths = [...text.matchAll(/^\s+\w+: (\/\S+)$/gm)].flatMap(([, path]) => path ?? []);
+  writer.place({ cwd: folderNamed(String(unit.extra?.["project"]), paths) });
+  const lines = text.split("\n");
+  let role = "";
+  let start = 0;
+  const end = (until: number): void => {
+    const from = `line ${start + 1}`;
+    const body = lines.slice(start, until);
+    if (role === "user") {
+      const { text: prompt, at } = promptOf(body.join("\n").trim());
+      writer.user(prompt, { from, at: at ?? (writer.last === null ? startOf(unit.path) : null) });
+    } else if (role === "assistant") writeAnswer(unit.id, body, from, writer);
+    else if (body.join("").trim() !== "") writer.damage(body.join(" "));
+  };
+  for (const [at, line] of lines.entries()) {
+    const [, next] = /^(user|assistant):\s*$/.exec(line) ?? [];
+    if (next === undefined) continue;
+    end(at);
+    role = next;
+    start = at + 1;
+  }
+  end(lines.length);
+}
+
+/** Marks begin a part; the indented lines after it are its body. */
+function writeAnswer(id: string, lines: readonly string[], from: string, writer: TranscriptWriter): void {
+  const content: Block[] = [];
+  const results: { readonly id: string; readonly body: string[] }[] = [];
+  const open: string[] = [];
+  let body: string[] = [];
+  const said: string[] = [];
+  const flush = (): void => {
+    const text = said.join("\n").trim();
+    if (text !== "") content.push({ type: "text", text });
+    said.length = 0;
+  };
+  for (const line of lines) {
+    const [, mark = "", rest = ""] = /^\[(Thinking|Tool call|Tool result)\] ?(.*)$/.exec(line) ?? [];
+    if (mark === "" && /^\s+\S/.test(line) && body !== said) body.push(line.trim());
+    else if (mark === "") {
+      body = said;
+      said.push(line);
+    } else {
+      flush();
+      body = [];
+      if (mark === "Thinking") {
+        body.push(rest);
+        content.push({ type: "thinking", thinking: "", lines: body });
+      } else if (mark === "Tool call") {
+        const call = `${id}:${from}:${content.length}`;
+        content.push({ type: "tool_use", id: call, name: rest.trim(), input: {}, lines: body });
+        open.push(call);
+      } else results.push({ id: open.shift() ?? `${id}:${from}`, body });
+    }
+  }
+  flush();
+  writer.answer({ call: `cursor:${id}:${from}`, model: "", content: content.map(finished), from });
+  for (const result of results) writer.result(result.id, result.body.join("\n"), { from, id: result.id });
+}
+
+function finished({ lines, ...block }: Block): Block {
+  const body = (lines ?? []) as readonly string[];
+  if (block["type"] === "thinking") return { ...block, thinking: body.join("\n") };
+  if (block["type"] !== "tool_use") return block;
+  const pairs = body.map((line) => /^([^:]+): ?(.*)$/.exec(line) ?? ["", "text", line]);
+  return { ...block, input: Object.fromEntries(pairs.map(([, key, value]) => [String(key), value])) };
+}

@@ -1,0 +1,177 @@
+/** Replays a chat of Gemini CLI: a message is written again at each change, and lists of messages are replaced. */
+import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
+
+export interface Chat {
+  add(record: Value, from: string): void;
+  finish(): void;
+}
+
+interface Recorded {
+  value: Value;
+  from: string;
+  /** The message before it when it was first written. */
+  readonly parent: string | null;
+  /** The last time that it had counters. */
+  tokens?: Value;
+}
+
+type Step =
+  | { readonly kind: "message"; readonly id: string }
+  | { readonly kind: "compaction"; readonly ids: readonly string[] };
+
+export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
+  const messages = new Map<string, Recorded>();
+  const steps: Step[] = [];
+  let live: string[] = [];
+  let title: string | null = null;
+
+  const note = (value: Value, from: string): boolean => {
+    const id = stringOf(value["id"]);
+    if (id === null) return false;
+    const known = messages.get(id);
+    const tokens = isObject(value["tokens"]) ? value["tokens"] : undefined;
+    if (known) {
+      known.value = value;
+      known.from = from;
+      if (tokens) known.tokens = tokens;
+      return false;
+    }
+    messages.set(id, { value, from, parent: live.at(-1) ?? null, ...(tokens && { tokens }) });
+    return true;
+  };
+  const replace = (list: readonly Value[], from: string): void => {
+    const fresh = list.filter((value) => note(value, from)).flatMap((value) => stringOf(value["id"]) ?? []);
+    live = list.flatMap((value) => stringOf(value["id"]) ?? []);
+    if (fresh.length > 0) steps.push({ kind: "compaction", ids: fresh });
+  };
+  return {
+    add(record, from) {
+      const set = record["$set"];
+      if (isObject(set)) {
+        title = stringOf(set["summary"]) ?? title;
+        const list = set["messages"];
+        if (Array.isArray(list)) replace(list.map(objectOf), from);
+      } else if (typeof record["$rewindTo"] === "string") {
+        const at = live.indexOf(record["$rewindTo"]);
+        live = at < 0 ? [] : live.slice(0, at);
+      } else if (typeof record["type"] === "string" && typeof record["id"] === "string") {
+        if (!note(record, from)) return;
+        live.push(record["id"]);
+        steps.push({ kind: "message", id: record["id"] });
+      } else if (typeof record["sessionId"] === "string") {
+        title = stringOf(record["summary"]) ?? title;
+        const [folder] = arrayOf(record["directories"]);
+        writer.place({ cwd: stringOf(folder) });
+      } else writer.other("unknown", record, { from });
+    },
+    finish() {
+      /** The last line of each message. */
+      const ends = new Map<string, string | null>();
+      for (const step of steps) {
+        if (step.kind === "message") {
+          const message = messages.get(step.id);
+          if (!message) continue;
+          const parent = message.parent === null ? null : (ends.get(message.parent) ?? null);
+          ends.set(step.id, writeMessage(message, parent, sessionId, writer));
+          continue;
+        }
+        const [first] = step.ids.flatMap((id) => messages.get(id) ?? []);
+        const summary = step.ids.map((id) => textOf(messages.get(id)?.value["content"])).join("\n");
+        writer.compaction(summary, { from: first?.from ?? "", at: stringOf(first?.value["timestamp"]) });
+        for (const id of [...step.ids, ...live]) ends.set(id, writer.last);
+      }
+      writer.title(title, "$set");
+    },
+  };
+}
+
+function writeMessage(
+  message: Recorded,
+  parent: string | null,
+  sessionId: string,
+  writer: TranscriptWriter,
+): string | null {
+  const { value, from } = message;
+  const id = String(value["id"]);
+  const at = stringOf(value["timestamp"]);
+  const type = stringOf(value["type"]);
+  if (type === "user") {
+    const content = partsOf(value["content"]);
+    return writer.user(content, {
+      id,
+      at,
+      from,
+      parent,
+      isMeta: textOf(value["content"]).startsWith("<session_context>"),
+    });
+  }
+  if (type !== "gemini") {
+    writer.other(type ?? "unknown", value, { at, from });
+    return parent;
+  }
+  const calls = arrayOf(value["toolCalls"]).map(objectOf);
+  const spoken = partsOf(value["content"]);
+  const content = [
+    ...arrayOf(value["thoughts"]).map(objectOf).map(thinkingOf),
+    ...(typeof spoken === "string" ? (spoken === "" ? [] : [{ type: "text", text: spoken }]) : spoken),
+    ...calls.map((call) => ({ type: "tool_use", id: call["id"], name: call["name"], input: objectOf(call["args"]) })),
+  ];
+  const call = `gemini:${sessionId}:${id}`;
+  const tokens = tokensOf(message.tokens);
+  const stopReason = calls.length > 0 ? "tool_use" : "end_turn";
+  writer.answer({ call, model: stringOf(value["model"]) ?? "", content, tokens, id, at, from, parent, stopReason });
+  for (const done of calls) writeResult(done, id, from, writer);
+  return writer.last;
+}
+
+function writeResult(call: Value, id: string, from: string, writer: TranscriptWriter): void {
+  const status = stringOf(call["status"]);
+  if (status !== "success" && status !== "error" && status !== "cancelled") return;
+  const output = arrayOf(call["result"])
+    .map((part) => objectOf(objectOf(objectOf(part)["functionResponse"])["response"]))
+    .map((response) => stringOf(response["output"]) ?? stringOf(response["error"]) ?? JSON.stringify(response))
+    .join("\n");
+  const callId = String(call["id"]);
+  const at = stringOf(call["timestamp"]);
+  const details = { resultDisplay: call["resultDisplay"], agentId: call["agentId"] };
+  writer.result(callId, output, { id: `${id}:${callId}`, at, from, isError: status !== "success", details });
+}
+
+/** The input contains what came from the cache; thoughts are not in the output, prompts for tools not in the input. */
+function tokensOf(value: Value | undefined): CallTokens | undefined {
+  if (!value) return undefined;
+  const of = (key: string): number => numberOf(value[key]) ?? 0;
+  const [cached, thoughts] = [of("cached"), of("thoughts")];
+  return {
+    input: Math.max(0, of("input") - cached) + of("tool"),
+    cacheRead: cached,
+    output: of("output") + thoughts,
+    reasoning: thoughts,
+  };
+}
+
+function thinkingOf(thought: Value): Block {
+  const parts = [stringOf(thought["subject"]), stringOf(thought["description"])].filter((part) => part !== null);
+  return { type: "thinking", thinking: parts.join(": ") };
+}
+
+export function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return (Array.isArray(content) ? content : [content])
+    .flatMap((part) => stringOf(objectOf(part)["text"]) ?? [])
+    .join("\n");
+}
+
+/** Google's parts as blocks. */
+function partsOf(content: unknown): string | readonly Block[] {
+  if (typeof content === "string") return content;
+  const parts = (Array.isArray(content) ? content : [content]).map(objectOf);
+  if (parts.length === 1 && typeof parts[0]?.["text"] === "string") return parts[0]["text"];
+  return parts.map((part) => {
+    const data = objectOf(part["inlineData"]);
+    if (typeof data["data"] === "string")
+      return { type: "image", source: { type: "base64", media_type: data["mimeType"], data: data["data"] } };
+    return typeof part["text"] === "string" ? { type: "text", text: part["text"] } : { ...part, type: "part" };
+  });
+}

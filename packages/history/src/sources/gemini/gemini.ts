@@ -1,0 +1,116 @@
+/** Gemini CLI: `.gemini/tmp/<project>/chats/`, one document per session until April 2026 and lines since then. */
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { basename, join } from "node:path";
+import { arrayOf, isObject, objectOf, stringOf } from "../../model/value.ts";
+import {
+  documentAt,
+  documentOf,
+  eachRecord,
+  entriesIn,
+  isFile,
+  isFolder,
+  originalLine,
+  originalPart,
+  stampOf,
+} from "../port/files.ts";
+import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { TranscriptWriter } from "../port/transcript-writer.ts";
+import { createChat } from "./chat.ts";
+
+export const gemini: HistorySource = {
+  name: "gemini",
+  roots: ({ env, homes }) =>
+    env["GEMINI_CLI_HOME"] ? [join(env["GEMINI_CLI_HOME"], ".gemini")] : homes.map((home) => join(home, ".gemini")),
+  owns: (path) =>
+    isFolder(join(path, "tmp")) &&
+    (isFile(join(path, "installation_id")) ||
+      isFile(join(path, "projects.json")) ||
+      entriesIn(join(path, "tmp")).some(({ name }) => isFolder(join(path, "tmp", name, "chats")))),
+  units: findChats,
+  read: readChat,
+  original: ({ path }, from) =>
+    path.endsWith(".json") ? originalPart(documentAt(path), from) : originalLine(path, from),
+};
+
+function findChats(root: string): Found {
+  const problems: Problem[] = [];
+  const folders = foldersByName(root);
+  const units = new Map<string, Unit>();
+  for (const project of entriesIn(join(root, "tmp"), problems)) {
+    if (!project.isDirectory()) continue;
+    const cwd = projectRoot(join(root, "tmp", project.name), project.name, folders);
+    const chats = join(root, "tmp", project.name, "chats");
+    for (const path of chatFiles(chats, problems)) {
+      const parent = /[\\/]chats[\\/]([^\\/]+)[\\/][^\\/]+$/.exec(path)?.[1] ?? null;
+      const stamp = stampOf(path);
+      const id = sessionIdOf(path) ?? basename(path).replace(/\.jsonl?$/, "");
+      const known = units.get(id);
+      const unit = { id, root, path, ...stamp, extra: { cwd, parent } };
+      // A session that was resumed under another name goes on in the newer file.
+      if (!known || known.mtimeMs < unit.mtimeMs || (known.path.endsWith(".json") && path.endsWith(".jsonl")))
+        units.set(id, unit);
+    }
+  }
+  return { units: [...units.values()], problems };
+}
+
+/** The newer form of a chat hides the older one of the same name. */
+function chatFiles(chats: string, problems: Problem[]): readonly string[] {
+  const entries = entriesIn(chats, problems);
+  const names = new Set(entries.map(({ name }) => name));
+  return entries.flatMap((entry) => {
+    const path = join(chats, entry.name);
+    if (entry.isDirectory()) return chatFiles(path, problems);
+    if (!entry.isFile()) return [];
+    if (entry.name.endsWith(".jsonl")) return [path];
+    return entry.name.endsWith(".json") && !names.has(`${entry.name}l`) ? [path] : [];
+  });
+}
+
+function sessionIdOf(path: string): string | undefined {
+  const fd = openSync(path, "r");
+  try {
+    const head = Buffer.alloc(4096);
+    const count = readSync(fd, head, 0, head.length, 0);
+    return /"sessionId"\s*:\s*"([^"\\]+)"/.exec(head.toString("utf8", 0, count))?.[1];
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Project folders by the name, or by the hash, that Gemini CLI gives them. */
+function foldersByName(root: string): ReadonlyMap<string, string> {
+  const projects = objectOf(documentAt(join(root, "projects.json"))?.["projects"]);
+  return new Map(
+    Object.entries(projects).flatMap(([path, name]): [string, string][] => [
+      [String(name), path],
+      [createHash("sha256").update(path).digest("hex"), path],
+    ]),
+  );
+}
+
+function projectRoot(folder: string, name: string, known: ReadonlyMap<string, string>): string | null {
+  try {
+    const path = readFileSync(join(folder, ".project_root"), "utf8").trim();
+    if (path !== "") return path;
+  } catch {
+    // Older versions have no such file.
+  }
+  return known.get(name) ?? null;
+}
+
+function readChat(unit: Unit, writer: TranscriptWriter): void {
+  writer.place({ cwd: stringOf(unit.extra?.["cwd"]) });
+  const parent = stringOf(unit.extra?.["parent"]);
+  if (parent !== null) writer.subagentOf({ sessionId: parent });
+  const chat = createChat(unit.id, writer);
+  if (unit.path.endsWith(".jsonl")) eachRecord(unit.path, writer, (value, from) => chat.add(value, from));
+  else {
+    const document = documentOf(unit.path, writer);
+    for (const [at, message] of arrayOf(document?.["messages"]).entries())
+      if (isObject(message)) chat.add(message, `messages/${at}`);
+    if (document) chat.add({ $set: { summary: document["summary"] } }, "");
+  }
+  chat.finish();
+}

@@ -1,0 +1,178 @@
+/** Grok Build: a folder per session with its messages, and a log of updates that has times and usage. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import { inputOf } from "../codex/items.ts";
+import { parseLine } from "../../scan/parse-line.ts";
+import { documentAt, eachLine, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
+import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
+
+export const grok: HistorySource = {
+  name: "grok",
+  roots: ({ env, homes }) => (env["GROK_HOME"] ? [env["GROK_HOME"]] : homes.map((home) => join(home, ".grok"))),
+  owns: (path) =>
+    entriesIn(join(path, "sessions")).some(
+      ({ name }) => name.startsWith("%") || isFile(join(path, "sessions", name, ".cwd")),
+    ),
+  units: findSessions,
+  read: readSession,
+  original: ({ path }, from) =>
+    originalLine(from.startsWith("updates ") ? join(path, "..", "updates.jsonl") : path, from.replace("updates ", "")),
+};
+
+function findSessions(root: string): Found {
+  const problems: Problem[] = [];
+  const units: Unit[] = [];
+  for (const project of entriesIn(join(root, "sessions"), problems)) {
+    if (!project.isDirectory()) continue;
+    const folder = join(root, "sessions", project.name);
+    for (const entry of entriesIn(folder, problems)) {
+      const [chat, updates, summary] = ["chat_history.jsonl", "updates.jsonl", "summary.json"].map((name) =>
+        join(folder, entry.name, name),
+      );
+      if (!entry.isDirectory() || !chat || !updates || !summary || (!isFile(chat) && !isFile(updates))) continue;
+      const extra = { summary, updates, cwd: folderOf(folder, project.name) };
+      units.push({ id: entry.name, root, path: chat, ...stampOf(chat, updates, summary), extra });
+    }
+  }
+  return { units, problems };
+}
+
+function folderOf(folder: string, name: string): string | null {
+  try {
+    return name.startsWith("%") ? decodeURIComponent(name) : readFileSync(join(folder, ".cwd"), "utf8").trim();
+  } catch {
+    return null;
+  }
+}
+
+interface Times {
+  readonly prompts: readonly number[];
+  readonly calls: ReadonlyMap<string, number>;
+  readonly results: ReadonlyMap<string, number>;
+  readonly turns: ReadonlyMap<string, { readonly usage: Value; readonly at: number; readonly from: string }>;
+}
+
+/** The messages have no times. The log of updates has them, and the usage of each turn. */
+function timesIn(path: string): Times {
+  const prompts = new Map<string, number>();
+  const calls = new Map<string, number>();
+  const results = new Map<string, number>();
+  const turns = new Map<string, { usage: Value; at: number; from: string }>();
+  if (!isFile(path)) return { prompts: [], calls, results, turns };
+  eachLine(path, (bytes, number) => {
+    for (const { value } of parseLine(bytes, { line: number, offset: 0 }, () => {})) {
+      const at = (numberOf(value["timestamp"]) ?? 0) * 1000;
+      const params = objectOf(value["params"]);
+      const update = objectOf(params["update"]);
+      const prompt = stringOf(objectOf(params["_meta"])["promptId"]) ?? "";
+      const call = stringOf(update["toolCallId"]) ?? "";
+      const kind = update["sessionUpdate"];
+      if (kind === "user_message_chunk" && !prompts.has(prompt)) prompts.set(prompt, at);
+      else if (kind === "tool_call") calls.set(call, at);
+      else if (kind === "tool_call_update") results.set(call, at);
+      else if (kind === "turn_completed" && isObject(update["usage"]))
+        turns.set(stringOf(update["prompt_id"]) ?? `line ${number}`, {
+          usage: update["usage"],
+          at,
+          from: `updates line ${number}`,
+        });
+    }
+  });
+  return { prompts: [...prompts.values()], calls, results, turns };
+}
+
+function readSession(unit: Unit, writer: TranscriptWriter): void {
+  const summary = documentAt(String(unit.extra?.["summary"])) ?? {};
+  const info = objectOf(summary["info"]);
+  writer.place({
+    cwd: stringOf(info["cwd"]) ?? stringOf(unit.extra?.["cwd"]),
+    branch: stringOf(summary["head_branch"]),
+  });
+  const parent = stringOf(summary["parent_session_id"]);
+  const isSubagent = parent !== null && String(summary["session_kind"]).startsWith("subagent");
+  if (isSubagent) writer.subagentOf({ sessionId: parent, description: stringOf(summary["session_summary"]) });
+  const times = timesIn(String(unit.extra?.["updates"]));
+  const model = stringOf(summary["current_model_id"]) ?? "";
+  const messages = createMessages(unit.id, writer, times, stringOf(summary["created_at"]));
+  if (isFile(unit.path)) eachRecord(unit.path, writer, (value, from) => messages.add(value, from));
+  messages.finish();
+  for (const [id, { usage, at, from }] of times.turns) {
+    // The turn of the parent has what its subagents used.
+    if (isSubagent) writer.other("turn-usage", usage, { at, from });
+    else writeUsage(`grok:${id}`, usage, model, { at, from }, writer);
+  }
+  writer.title(stringOf(summary["generated_title"]) ?? stringOf(summary["session_summary"]), "summary.json");
+}
+
+// oxlint-disable-next-line max-params
+function writeUsage(
+  call: string,
+  usage: Value,
+  model: string,
+  placed: { at: number; from: string },
+  writer: TranscriptWriter,
+): void {
+  const byModel = Object.entries(objectOf(usage["modelUsage"]));
+  for (const [name, each] of byModel.length > 0 ? byModel : [[model, usage] as const]) {
+    const of = (key: string): number => numberOf(objectOf(each)[key]) ?? 0;
+    const [cacheRead, cacheWrite] = [of("cachedReadTokens"), of("cacheCreationTokens")];
+    const input = Math.max(0, of("inputTokens") - cacheRead - cacheWrite);
+    const ticks = numberOf(objectOf(each)["costUsdTicks"]);
+    const tokens = { input, cacheRead, cacheWrite, output: of("outputTokens"), reasoning: of("reasoningTokens") };
+    writer.usage(`${call}:${name}`, name, tokens, { ...placed, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
+  }
+}
+
+function createMessages(id: string, writer: TranscriptWriter, times: Times, start: string | null) {
+  let thinking: Block[] = [];
+  let at: number | string | null = start;
+  let prompts = 0;
+  const answer = (content: readonly Block[], model: string, from: string): void => {
+    writer.answer({ call: `grok:${id}:${from}`, model, content: [...thinking, ...content], at, from });
+    thinking = [];
+  };
+  return {
+    add(value: Value, from: string): void {
+      const { type } = value;
+      if (type === "user") {
+        const text = textOf(value["content"]);
+        const isMeta = value["synthetic_reason"] !== undefined;
+        if (!isMeta) {
+          at = times.prompts[numberOf(value["prompt_index"]) ?? prompts] ?? at;
+          prompts += 1;
+        }
+        writer.user(/<user_query>\s*([\s\S]*?)\s*<\/user_query>/.exec(text)?.[1] ?? text, { at, from, isMeta });
+      } else if (type === "reasoning") {
+        const text = textOf(value["summary"]);
+        if (text !== "") thinking.push({ type: "thinking", thinking: text });
+      } else if (type === "assistant") {
+        const calls = arrayOf(value["tool_calls"]).map(objectOf);
+        const text = stringOf(value["content"]) ?? "";
+        at = times.calls.get(stringOf(calls[0]?.["id"]) ?? "") ?? at;
+        const uses = calls.map((call) => ({
+          type: "tool_use",
+          id: call["id"],
+          name: call["name"],
+          input: inputOf(call["arguments"]),
+        }));
+        answer([...(text === "" ? [] : [{ type: "text", text }]), ...uses], stringOf(value["model_id"]) ?? "", from);
+      } else if (type === "tool_result") {
+        const call = stringOf(value["tool_call_id"]) ?? "";
+        at = times.results.get(call) ?? at;
+        writer.result(call, value["content"], { at, from });
+      } else writer.other(String(type), value, { at, from });
+    },
+    finish(): void {
+      if (thinking.length > 0) answer([], "", "reasoning");
+    },
+  };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return arrayOf(content)
+    .flatMap((part) => stringOf(objectOf(part)["text"]) ?? [])
+    .join("\n");
+}

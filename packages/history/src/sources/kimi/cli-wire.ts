@@ -1,0 +1,126 @@
+/** The wire of Kimi CLI: steps of a turn, each with its parts, its calls and at its end its tokens. */
+import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import { inputOf } from "../codex/items.ts";
+import { textOf } from "../gemini/chat.ts";
+import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
+
+export interface Wire {
+  add(record: Value, from: string): void;
+  finish(): void;
+}
+
+interface Step {
+  readonly content: Block[];
+  readonly results: (() => void)[];
+  readonly from: string;
+  readonly at: number | null;
+  tokens?: CallTokens;
+  call?: string;
+}
+
+/** Gathers an answer until it is known what it used, with the results that arrived meanwhile. */
+export function createSteps(sessionId: string, writer: TranscriptWriter, name: string) {
+  let step: Step | undefined;
+  const close = (model: string): void => {
+    if (!step) return;
+    const { content, from, at, tokens, results, call = from } = step;
+    step = undefined;
+    const stopReason = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn";
+    if (content.length > 0 || tokens)
+      writer.answer({ call: `${name}:${sessionId}:${call}`, model, content, tokens, at, from, stopReason });
+    for (const write of results) write();
+  };
+  return {
+    close,
+    block(block: Block, at: number | null, from: string): void {
+      step ??= { content: [], results: [], from, at };
+      step.content.push(block);
+    },
+    result(write: () => void): void {
+      if (step) step.results.push(write);
+      else write();
+    },
+    /** False if there is no answer that the tokens could belong to. */
+    tokens(tokens: CallTokens, call?: string): boolean {
+      if (!step || step.tokens) return false;
+      step.tokens = tokens;
+      if (call !== undefined) step.call = call;
+      return true;
+    },
+    get isAnswered() {
+      return step !== undefined && (step.results.length > 0 || step.tokens !== undefined);
+    },
+  };
+}
+
+export function createCliWire(sessionId: string, writer: TranscriptWriter): Wire {
+  const steps = createSteps(sessionId, writer, "kimi");
+  // Kimi CLI does not record which model answered.
+  const model = "";
+  const block = (value: Block, at: number | null, from: string): void => steps.block(value, at, from);
+  return {
+    add(record, from) {
+      const message = objectOf(record["message"]);
+      const payload = objectOf(message["payload"]);
+      const seconds = numberOf(record["timestamp"]);
+      const at = seconds === null ? null : seconds * 1000;
+      switch (message["type"]) {
+        case "TurnBegin": {
+          steps.close(model);
+          const { user_input: input } = payload;
+          writer.user(typeof input === "string" ? input : textOf(input), { at, from });
+          return;
+        }
+        case "StepBegin":
+        case "TurnEnd":
+          steps.close(model);
+          return;
+        case "ContentPart": {
+          const thinking = stringOf(payload["think"]);
+          const text = stringOf(payload["text"]);
+          block(thinking === null ? { type: "text", text: text ?? "" } : { type: "thinking", thinking }, at, from);
+          return;
+        }
+        case "ToolCall": {
+          const call = objectOf(payload["function"]);
+          block(
+            { type: "tool_use", id: payload["id"], name: call["name"], input: inputOf(call["arguments"]) },
+            at,
+            from,
+          );
+          return;
+        }
+        case "ToolResult": {
+          const value = objectOf(payload["return_value"]);
+          const text = stringOf(value["output"]) ?? textOf(value["output"]);
+          const callId = stringOf(payload["tool_call_id"]) ?? "";
+          steps.result(() => void writer.result(callId, text, { at, from, isError: value["is_error"] === true }));
+          return;
+        }
+        case "StatusUpdate": {
+          const tokens = tokensOf(objectOf(payload["token_usage"]));
+          const call = stringOf(payload["message_id"]) ?? undefined;
+          if (!tokens || steps.tokens(tokens, call)) return;
+          writer.usage(`kimi:${sessionId}:${call ?? from}`, model, tokens, { at, from });
+          return;
+        }
+        case undefined:
+          return;
+        default:
+          writer.other(String(message["type"]), payload, { at, from });
+      }
+    },
+    finish: () => steps.close(model),
+  };
+}
+
+function tokensOf(usage: Value): CallTokens | undefined {
+  const of = (key: string): number => numberOf(usage[key]) ?? 0;
+  const tokens = {
+    input: of("input_other"),
+    output: of("output"),
+    cacheRead: of("input_cache_read"),
+    cacheWrite: of("input_cache_creation"),
+  };
+  return tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0 ? tokens : undefined;
+}

@@ -1,0 +1,33 @@
+/** Whose sessions a data directory has. A mirror says it in a small file; everything else is Claude Code's. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isSourceName, type Problem, type SourceName } from "../port/source.ts";
+
+export interface RootMark {
+  readonly source: SourceName;
+  /** The folder or database that the mirror was made from. */
+  readonly root: string;
+  /** Transcripts of Claude Code that this source shows itself. */
+  readonly claims: readonly string[];
+  /** What of the agent's data could not be read. */
+  readonly problems: readonly Problem[];
+}
+
+export function markOf(root: string): RootMark | undefined {
+  try {
+    const mark = JSON.parse(readFileSync(join(root, "source.json"), "utf8")) as Partial<RootMark>;
+    if (typeof mark.source !== "string" || !isSourceName(mark.source)) return undefined;
+    return { source: mark.source, root: mark.root ?? root, claims: mark.claims ?? [], problems: mark.problems ?? [] };
+  } catch {
+    return undefined;
+  }
+}
+
+const known = new Map<string, SourceName>();
+
+/** A root never changes its source, so it is looked up once. */
+export function sourceOfRoot(root: string): SourceName {
+  const found = known.get(root) ?? markOf(root)?.source ?? "claude-code";
+  known.set(root, found);
+  return found;
+}

@@ -1,0 +1,79 @@
+/** Sessions of opencode 1.x in its database. */
+import { isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
+import type { OpenDatabase, Row } from "../port/sqlite.ts";
+import type { Unit } from "../port/source.ts";
+import type { TranscriptWriter } from "../port/transcript-writer.ts";
+import { writeMessage, type Part } from "./messages.ts";
+
+export function readFirst(database: OpenDatabase, unit: Unit, writer: TranscriptWriter): void {
+  const [session] = database.all("SELECT * FROM session WHERE id = ?", unit.id);
+  if (!session) return;
+  writeHead(database, session, writer, parentCall);
+  writer.title(stringOf(session["title"]), `session/${unit.id}`);
+  const parts = new Map<string, Part[]>();
+  database.each("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", [unit.id], (row) => {
+    const part = { id: String(row["id"]), data: jsonOf(row["data"], writer) };
+    const message = String(row["message_id"]);
+    const known = parts.get(message);
+    if (known) known.push(part);
+    else parts.set(message, [part]);
+  });
+  database.each(
+    "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id",
+    [unit.id],
+    ({ id, data }) => writeMessage(String(id), jsonOf(data, writer), parts.get(String(id)) ?? [], writer),
+  );
+  const revert = stringOf(session["revert"]);
+  if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
+}
+
+/** What both forms of the session table have. */
+export function writeHead(
+  database: OpenDatabase,
+  session: Row,
+  writer: TranscriptWriter,
+  callIn: (database: OpenDatabase, parent: string, child: string) => string | null,
+): void {
+  writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
+  const parent = stringOf(session["parent_id"]);
+  if (parent === null) return;
+  const callId = callIn(database, parent, String(session["id"]));
+  const description = stringOf(session["title"]);
+  writer.subagentOf({ sessionId: parent, callId, type: stringOf(session["agent"]), description });
+}
+
+function parentCall(database: OpenDatabase, parent: string, child: string): string | null {
+  const rows = database.all(
+    "SELECT data FROM part WHERE session_id = ? AND instr(data, ?) > 0 AND instr(data, '\"tool\"') > 0",
+    parent,
+    child,
+  );
+  for (const row of rows) {
+    const data = jsonOf(row["data"]);
+    const { metadata } = objectOf(data["state"]);
+    if (stringOf(objectOf(metadata)["sessionId"]) === child) return stringOf(data["callID"]);
+  }
+  return null;
+}
+
+/** The object in a column. A value that cannot be read is damage, and the row stays without content. */
+export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
+  try {
+    const value: unknown = JSON.parse(String(text));
+    if (isObject(value)) return value;
+  } catch {
+    // Below.
+  }
+  writer?.damage(`a row that is not a JSON object: ${String(text).slice(0, 200)}`);
+  return {};
+}
+
+const tables = new Set(["session", "message", "part", "session_v2", "session_message"]);
+
+/** The row that `part/prt_1` names, as JSON. */
+export function originalRow(database: OpenDatabase, from: string): string | undefined {
+  const [table = "", id = ""] = from.split("/");
+  if (!tables.has(table)) return undefined;
+  const [row] = database.all(`SELECT * FROM ${table} WHERE id = ?`, id);
+  return row && JSON.stringify(row);
+}

@@ -1,0 +1,112 @@
+/** opencode: SQLite databases of 1.x and 2.x, which may be one file, and the older files in `storage/`. */
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { entriesIn, isFile, isFolder, stampOf } from "../port/files.ts";
+import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
+import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import { originalRow, readFirst } from "./first.ts";
+import { readSecond } from "./second.ts";
+import { fileSession, originalFile } from "./stored-files.ts";
+
+const databaseName = /^opencode(?:-[A-Za-z0-9_.-]+)?\.db$/;
+
+export const opencode: HistorySource = {
+  name: "opencode",
+  roots({ env, homes }) {
+    const folders = env["XDG_DATA_HOME"]
+      ? [join(env["XDG_DATA_HOME"], "opencode")]
+      : homes.map((home) => join(home, ".local", "share", "opencode"));
+    const database = env["OPENCODE_DB"];
+    return database && isAbsolute(database) && !folders.includes(dirname(database)) ? [...folders, database] : folders;
+  },
+  owns: (path) =>
+    isFolder(path)
+      ? entriesIn(path).some(({ name }) => databaseName.test(name)) || isFolder(join(path, "storage", "session"))
+      : isDatabase(path),
+  units: findSessions,
+  read(unit, writer) {
+    if (unit.extra?.["form"] === "files") fileSession(unit, writer);
+    else if (unit.extra?.["form"] === 2) readDatabase(unit.path, (database) => readSecond(database, unit, writer));
+    else readDatabase(unit.path, (database) => readFirst(database, unit, writer));
+  },
+  original: (unit, from) =>
+    unit.extra?.["form"] === "files"
+      ? originalFile(unit, from)
+      : readDatabase(unit.path, (database) => originalRow(database, from)),
+};
+
+function isDatabase(path: string): boolean {
+  try {
+    return isFile(path) && readDatabase(path, formsOf).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** `session_message` alone says nothing: 1.x makes that table too, and leaves it empty. */
+function formsOf(database: OpenDatabase): readonly (1 | 2)[] {
+  const has = (table: string, ...columns: readonly string[]): boolean => {
+    const found = database.columns(table);
+    return columns.every((column) => found.has(column));
+  };
+  const second = has("session_v2", "id", "time_updated") && has("session_message", "session_id", "seq", "data");
+  const first =
+    has("session", "id", "time_updated") && has("message", "session_id", "data") && has("part", "message_id", "data");
+  return [...(second ? [2 as const] : []), ...(first ? [1 as const] : [])];
+}
+
+function findSessions(root: string): Found {
+  const problems: Problem[] = [];
+  const units = new Map<string, Unit>();
+  const add = (unit: Unit): void => {
+    if (!units.has(unit.id)) units.set(unit.id, unit);
+  };
+  const databases = isFile(root)
+    ? [root]
+    : entriesIn(root, problems).flatMap(({ name }) => (databaseName.test(name) ? [join(root, name)] : []));
+  for (const path of databases) {
+    try {
+      readDatabase(path, (database) => {
+        const forms = formsOf(database);
+        if (forms.length === 0)
+          problems.push({ path, message: "a database whose tables Skein does not know: is it of a newer version?" });
+        for (const form of forms) for (const row of sessionRows(database, form)) add(unitOf(root, path, form, row));
+      });
+    } catch (error) {
+      problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  if (!isFile(root)) for (const unit of storedSessions(root, problems)) add(unit);
+  return { units: [...units.values()], problems };
+}
+
+/** Counts come from the indexes, so that a large database is not read. */
+function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
+  const [table, messages] = form === 2 ? ["session_v2", "session_message"] : ["session", "message"];
+  const count = (of: string, what: string): string =>
+    `(SELECT ${what} FROM ${of} WHERE ${of}.session_id = ${table}.id)`;
+  const hasParts = form === 1 && database.columns("part").has("session_id");
+  return database.all(`SELECT id, time_updated, ${count(messages, "count(*)")} AS messages,
+    ${form === 2 ? count(messages, "max(seq)") : count(messages, "max(time_created)")} AS newest,
+    ${hasParts ? count("part", "count(*)") : "0"} AS parts FROM ${table}`);
+}
+
+function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
+  const { id, time_updated: updated, messages, newest, parts } = row;
+  const stamp = [form, updated, messages, newest, parts].map(String).join(" ");
+  return { id: String(id), root, path, stamp, mtimeMs: Number(updated) || 0, extra: { form } };
+}
+
+function storedSessions(root: string, problems: Problem[]): readonly Unit[] {
+  const storage = join(root, "storage");
+  return entriesIn(join(storage, "session"), problems).flatMap((project) => {
+    const folder = join(storage, "session", project.name);
+    return entriesIn(folder, problems).flatMap((entry): Unit[] => {
+      if (!entry.isFile() || !entry.name.endsWith(".json")) return [];
+      const id = basename(entry.name, ".json");
+      const path = join(folder, entry.name);
+      const messages = join(storage, "message", id);
+      const parts = entriesIn(messages).map(({ name }) => join(storage, "part", basename(name, ".json")));
+      return [{ id, root, path, ...stampOf(path, messages, ...parts), extra: { form: "files", storage } }];
+    });
+  });
+}

@@ -1,0 +1,148 @@
+/** What sources share that read files. */
+import { lstatSync, readdirSync, readFileSync, statSync, type Dirent } from "node:fs";
+import { join } from "node:path";
+import { zstdDecompressSync } from "node:zlib";
+import { isObject, type Value } from "../../model/value.ts";
+import { parseLine } from "../../scan/parse-line.ts";
+import { forEachLine, type Region } from "../../scan/line-splitter.ts";
+import { readFile } from "../../scan/read-file.ts";
+import type { Problem, Unit } from "./source.ts";
+import type { TranscriptWriter } from "./transcript-writer.ts";
+
+/** The entries of a folder; none if it is not there. What cannot be read is a problem. */
+export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
+    if (code !== "ENOENT" && code !== "ENOTDIR") problems?.push({ path: folder, message: code });
+    return [];
+  }
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** Size and time of plain files in one text, and the newest of the times. A missing file counts as empty. */
+export function stampOf(...paths: readonly string[]): { readonly stamp: string; readonly mtimeMs: number } {
+  const stats = paths.map((path) => lstatSync(path, { throwIfNoEntry: false }));
+  return {
+    stamp: stats.map((stat) => (stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "-")).join(" "),
+    mtimeMs: Math.max(0, ...stats.map((stat) => stat?.mtimeMs ?? 0)),
+  };
+}
+
+/** Calls back for each line of a file of JSON lines, also of a compressed one. */
+export function eachLine(path: string, onLine: (bytes: Buffer, number: number, isLast: boolean) => void): void {
+  let number = 0;
+  const onRegion = (region: Region): void => {
+    if (region.tooLong) {
+      number += 1;
+      onLine(Buffer.from('"a line that is longer than the limit"'), number, false);
+      return;
+    }
+    forEachLine(region, (start, end) => {
+      number += 1;
+      onLine(region.bytes.subarray(start, end), number, region.unterminated && end === region.end);
+    });
+  };
+  if (!path.endsWith(".zst")) {
+    readFile(path, {}, onRegion);
+    return;
+  }
+  const bytes = zstdDecompressSync(readFileSync(path));
+  onRegion({ bytes, start: 0, end: bytes.length, offset: 0, tooLong: false, unterminated: bytes.at(-1) !== 0x0a });
+}
+
+/** Calls back for each record of a file of JSON lines. Damaged lines are written as they are. */
+export function eachRecord(
+  path: string,
+  writer: TranscriptWriter,
+  onRecord: (value: Value, from: string) => void,
+): void {
+  eachLine(path, (bytes, number, unterminated) => {
+    const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
+      // A line of these kinds is read all the same.
+      if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes") writer.damage(text ?? kind);
+    });
+    for (const { value } of records) onRecord(value, `line ${number}`);
+  });
+}
+
+/** The line that `line 12` names, as it is in the file. */
+export function originalLine(path: string, from: string): string | undefined {
+  const wanted = Number(/^line (\d+)$/.exec(from)?.[1]);
+  let found: string | undefined;
+  eachLine(path, (bytes, number) => {
+    if (number === wanted) found = bytes.toString("utf8");
+  });
+  return found;
+}
+
+/** The first record of a file, if it is within its first bytes. */
+export function firstRecord(path: string, most = 256 * 1024): Value | undefined {
+  let found: Value | undefined;
+  try {
+    readFile(path, { until: most }, (region) => {
+      if (found) return;
+      const end = region.bytes.indexOf(0x0a, region.start);
+      const line = region.bytes.subarray(region.start, end < 0 || end > region.end ? region.end : end);
+      found = parseLine(line, { line: 1, offset: 0 }, () => {})[0]?.value;
+    });
+  } catch {
+    return undefined;
+  }
+  return found;
+}
+
+/** A JSON document; undefined if it is not there or not an object. */
+export function documentAt(path: string): Value | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON document of a unit. A document that cannot be read is damage. */
+export function documentOf(path: string, writer: TranscriptWriter): Value | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+    writer.damage("a document that is not an object");
+  } catch (error) {
+    writer.damage(`a document that cannot be read: ${error instanceof SyntaxError ? "not JSON" : String(error)}`);
+  }
+  return undefined;
+}
+
+/** The part of a document that a path such as `messages/3` names. */
+export function originalPart(document: Value | undefined, from: string): string | undefined {
+  let part: unknown = document;
+  for (const key of from === "" ? [] : from.split("/")) {
+    part = Array.isArray(part) ? (part as unknown[])[Number(key)] : isObject(part) ? part[key] : undefined;
+  }
+  return part === undefined ? undefined : JSON.stringify(part);
+}
+
+/** Files below a folder by name, into folders of folders; links are not followed. */
+export function filesNamed(folder: string, name: RegExp, problems: Problem[], depth = 8): readonly string[] {
+  return entriesIn(folder, problems).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return depth > 0 ? filesNamed(path, name, problems, depth - 1) : [];
+    return entry.isFile() && name.test(entry.name) ? [path] : [];
+  });
+}
+
+/** A session in one file. */
+export function unitOf(root: string, path: string, id: string, extra?: Unit["extra"]): Unit {
+  return { id, root, path, ...stampOf(path), ...(extra && { extra }) };
+}

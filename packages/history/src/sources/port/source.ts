@@ -1,0 +1,121 @@
+/**
+ * The port through which the history of another agent is read. A source says where its sessions are and translates one
+ * session into lines of Claude Code's form; from there on, every function of the library works on it.
+ */
+import type { TranscriptWriter } from "./transcript-writer.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where to look for data. Tests give their own. */
+export interface Places {
+  readonly env: Environment;
+  /** The home directory; under WSL also those of Windows. */
+  readonly homes: readonly string[];
+  readonly platform: NodeJS.Platform;
+}
+
+export interface HistorySource {
+  /** The name in `--source` and in the column `source`. */
+  readonly name: SourceName;
+  /** The folders (or database files) in which the agent may have its data. They need not exist. */
+  roots(places: Places): readonly string[];
+  /** True if this path has the shape of the agent's data. It must say no to the data of every other agent. */
+  owns(path: string): boolean;
+  /** The sessions of a root. It reads names, sizes and times, or the index of a database, and no conversation. */
+  units(root: string): Found;
+  /** Writes one session. What cannot be read is reported with `writer.damage`. */
+  read(unit: Unit, writer: TranscriptWriter): void;
+  /** The original line, document or row that `from` of a translated line names. */
+  original(unit: Unit, from: string): string | undefined;
+}
+
+/** Sessions, and what stands among them that is not one. */
+export interface Found {
+  readonly units: readonly Unit[];
+  readonly problems: readonly Problem[];
+}
+
+/** A place that could not be read, or not be understood. */
+export interface Problem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** One session of another agent, before it is read. */
+export interface Unit {
+  /** Its id as the agent writes it. */
+  readonly id: string;
+  /** Another text as soon as the session has changed. */
+  readonly stamp: string;
+  /** When it last changed. */
+  readonly mtimeMs: number;
+  readonly root: string;
+  /** The file with the session, or the database. */
+  readonly path: string;
+  /** More about it that the source needs in order to read it. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+/** In the order in which a path is tried. */
+export const sourceNames = [
+  "claude-desktop",
+  "claude-code",
+  "copilot",
+  "cursor",
+  "codex",
+  "grok",
+  "gemini",
+  "opencode",
+  "pi",
+  "qwen",
+  "droid",
+  "kimi",
+  "amp",
+  "goose",
+] as const;
+
+export type SourceName = (typeof sourceNames)[number];
+
+/** The agents' names as people write them. */
+export const agentTitles: Readonly<Record<SourceName, string>> = {
+  "claude-desktop": "Claude Desktop",
+  "claude-code": "Claude Code",
+  copilot: "GitHub Copilot CLI",
+  cursor: "Cursor",
+  codex: "Codex",
+  grok: "Grok",
+  gemini: "Gemini CLI",
+  opencode: "opencode",
+  pi: "pi",
+  qwen: "Qwen Code",
+  droid: "Droid",
+  kimi: "Kimi",
+  amp: "Amp",
+  goose: "Goose",
+};
+
+const resume: Readonly<Record<SourceName, (id: string) => string>> = {
+  "claude-desktop": (id) => `claude --resume ${id}`,
+  "claude-code": (id) => `claude --resume ${id}`,
+  copilot: (id) => `copilot --resume=${id}`,
+  cursor: (id) => `cursor-agent --resume=${id}`,
+  codex: (id) => `codex resume ${id}`,
+  grok: (id) => `grok -r ${id}`,
+  gemini: (id) => `gemini --resume ${id}`,
+  opencode: (id) => `opencode --session ${id}`,
+  pi: (id) => `pi --session ${id}`,
+  qwen: (id) => `qwen --resume ${id}`,
+  droid: () => "droid",
+  kimi: (id) => `kimi --session ${id}`,
+  amp: (id) => `amp threads continue ${id}`,
+  goose: (id) => `goose session --resume --session-id ${id}`,
+};
+
+/** The command with which its own agent goes on with a session. */
+export function resumeCommand(source: SourceName, id: string): string {
+  return resume[source](id);
+}
+
+export function isSourceName(name: string): name is SourceName {
+  return (sourceNames as readonly string[]).includes(name);
+}

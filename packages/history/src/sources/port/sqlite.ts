@@ -1,0 +1,77 @@
+/** Reads the databases of other agents: only for reading, in one short transaction, without locking the agent out. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface OpenDatabase {
+  all(sql: string, ...values: readonly (string | number)[]): readonly Row[];
+  each(sql: string, values: readonly (string | number)[], onRow: (row: Row) => void): void;
+  /** The columns of a table; none if there is no such table. */
+  columns(table: string): ReadonlySet<string>;
+}
+
+/**
+ * Runs `work` on one state of the database. If it cannot be opened where it is (the folder is read-only, so that the shared
+ * memory of its log cannot be made), a copy of the database and its log is read.
+ */
+export function readDatabase<T>(path: string, work: (database: OpenDatabase) => T): T {
+  try {
+    return inTransaction(path, work);
+  } catch (error) {
+    if (!isUnopened(error)) throw error;
+    return fromCopy(path, work);
+  }
+}
+
+function inTransaction<T>(path: string, work: (database: OpenDatabase) => T): T {
+  const database = open(path);
+  try {
+    database.exec("BEGIN");
+    return work(wrap(database));
+  } finally {
+    if (database.isTransaction) database.exec("ROLLBACK");
+    database.close();
+  }
+}
+
+function open(path: string): DatabaseSync {
+  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  return new Database(path, { readOnly: true, timeout: 2000 });
+}
+
+function wrap(database: DatabaseSync): OpenDatabase {
+  return {
+    all: (sql, ...values) => database.prepare(sql).all(...values),
+    each(sql, values, onRow) {
+      for (const row of database.prepare(sql).iterate(...values)) onRow(row);
+    },
+    columns: (table) =>
+      new Set(
+        database
+          .prepare("SELECT name FROM pragma_table_info(?)")
+          .all(table)
+          .map((row) => String(row["name"])),
+      ),
+  };
+}
+
+function fromCopy<T>(path: string, work: (database: OpenDatabase) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), "skein-copy-"));
+  try {
+    for (const suffix of ["", "-wal"])
+      if (existsSync(`${path}${suffix}`)) copyFileSync(`${path}${suffix}`, join(folder, `db${suffix}`));
+    return inTransaction(join(folder, "db"), work);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** SQLITE_CANTOPEN, SQLITE_READONLY (and its kinds), SQLITE_IOERR. */
+function isUnopened(error: unknown): boolean {
+  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
+  return code === 14 || code === 8 || code === 10;
+}

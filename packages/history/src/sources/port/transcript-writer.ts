@@ -1,0 +1,274 @@
+/** Writes one session of another agent as lines of Claude Code's form. */
+import { createHash } from "node:crypto";
+
+export interface WriterOptions {
+  readonly source: string;
+  readonly sessionId: string;
+  /** Takes the lines one by one, with their line feed. */
+  readonly onLine: (line: string) => void;
+}
+
+/** Tokens of one model call. `input` is what no cache had, null if the agent does not tell; `output` includes `reasoning`. */
+export interface CallTokens {
+  readonly input: number | null;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+  /** The part of `cacheWrite` that lives for an hour. */
+  readonly cacheWrite1h?: number;
+  readonly reasoning?: number;
+}
+
+/** What every line may have. */
+interface Placed {
+  /** The time in milliseconds, or as ISO text; unknown if missing. */
+  readonly at?: number | string | null | undefined;
+  /** Where the original is; `HistorySource.original` reads it. */
+  readonly from: string;
+  /** The agent's own id of the message. The line's uuid is made from it. */
+  readonly id?: string | undefined;
+  /** The uuid of the line before it; the last line if not given, null for a beginning. */
+  readonly parent?: string | null;
+  /** The subagent that said it, if its conversation stands among the lines of its parent. */
+  readonly side?: string | undefined;
+}
+
+interface Answer extends Placed {
+  /** The same for all copies of the call in forks: the call is counted once over all sessions. */
+  readonly call: string;
+  readonly model: string;
+  readonly content: readonly Block[];
+  readonly tokens?: CallTokens | undefined;
+  readonly stopReason?: string | null | undefined;
+  /** What the agent itself says that the call cost. */
+  readonly reportedUsd?: number | undefined;
+}
+
+export type Block = Readonly<Record<string, unknown>>;
+
+export interface TranscriptWriter {
+  /** Known from the session's head; lines that follow have them. */
+  place(at: {
+    readonly cwd?: string | null | undefined;
+    readonly branch?: string | null | undefined;
+    readonly version?: string | null | undefined;
+  }): void;
+  /** Says that this is a subagent of another session. The call that started it may be unknown. */
+  subagentOf(parent: {
+    readonly sessionId: string;
+    readonly callId?: string | null | undefined;
+    readonly type?: string | null | undefined;
+    readonly description?: string | null | undefined;
+  }): void;
+  title(text: string | null | undefined, from: string): void;
+  /** A message of a person, or of the agent's program if `isMeta`. Returns the line's uuid. */
+  user(content: string | readonly Block[], placed: Placed & { readonly isMeta?: boolean }): string;
+  answer(answer: Answer): string;
+  result(
+    callId: string,
+    content: unknown,
+    placed: Placed & { readonly isError?: boolean; readonly details?: unknown },
+  ): string;
+  /** A model call that belongs to no message: compaction, warming a cache, a summary. */
+  usage(
+    call: string,
+    model: string,
+    tokens: CallTokens,
+    placed: Placed & { readonly reportedUsd?: number | undefined },
+  ): void;
+  compaction(summary: string | null, placed: Placed): void;
+  /** Anything that the model has no form for, whole. */
+  other(type: string, value: Block, placed: Placed): void;
+  /** A line that cannot be read, as it is. */
+  damage(text: string): void;
+  /** A line that has Claude Code's form already. */
+  copy(line: string): void;
+  /** The uuid of the last line of the conversation. */
+  readonly last: string | null;
+  /** The uuid that the line with this id has. */
+  uuidOf(id: string): string;
+  /** What is known so far. */
+  readonly head: WriterHead;
+}
+
+interface WriterHead {
+  readonly cwd: string | null;
+  readonly parent: { readonly sessionId: string; readonly meta: Readonly<Record<string, string>> } | undefined;
+  readonly lines: number;
+}
+
+export function createTranscriptWriter({ source, sessionId, onLine }: WriterOptions): TranscriptWriter {
+  let cwd: string | null = null;
+  let branch: string | null = null;
+  let version = "";
+  let parent: WriterHead["parent"];
+  let last: string | null = null;
+  let lines = 0;
+  const lastOfSide = new Map<string, string>();
+  const uuidOf = (id: string): string => toUuid(`${source}\0${id}`);
+
+  const write = (line: string): void => {
+    lines += 1;
+    onLine(`${line}\n`);
+  };
+  const emit = (value: object): void => write(JSON.stringify(value));
+  /** The order of the keys is Claude Code's: the fast readers depend on it. */
+  const chained = (placed: Placed, body: Block, tail: Block = {}): string => {
+    const uuid = uuidOf(placed.id === undefined ? `${sessionId}\0${placed.from}` : `${sessionId}\0${placed.id}`);
+    const time = timeOf(placed.at);
+    const { side } = placed;
+    const before = side === undefined ? last : (lastOfSide.get(side) ?? null);
+    emit({
+      parentUuid: placed.parent === undefined ? before : placed.parent,
+      isSidechain: parent !== undefined || side !== undefined,
+      userType: "external",
+      ...(cwd !== null && { cwd }),
+      sessionId: parent?.sessionId ?? sessionId,
+      version,
+      gitBranch: branch ?? "",
+      ...(parent ? { agentId: sessionId } : side !== undefined && { agentId: side }),
+      ...body,
+      uuid,
+      ...(time !== undefined && { timestamp: time }),
+      from: placed.from,
+      ...tail,
+    });
+    if (side === undefined) last = uuid;
+    else lastOfSide.set(side, uuid);
+    return uuid;
+  };
+  return {
+    place(at) {
+      cwd = at.cwd || cwd;
+      branch = at.branch || branch;
+      version = at.version || version;
+    },
+    subagentOf(found) {
+      const { callId, type, description } = found;
+      const meta = {
+        ...(callId && { toolUseId: callId }),
+        ...(type && { agentType: type }),
+        ...(description && { description }),
+      };
+      parent = { sessionId: found.sessionId, meta };
+    },
+    title(text, from) {
+      // A subagent is named by what is kept beside it.
+      if (text && !parent) emit({ type: "custom-title", customTitle: text, sessionId, from });
+    },
+    user: (content, placed) =>
+      chained(placed, {
+        ...(placed.isMeta === true && { isMeta: true }),
+        type: "user",
+        message: { role: "user", content },
+      }),
+    answer(answer) {
+      const message = {
+        id: answer.call,
+        type: "message",
+        role: "assistant",
+        model: answer.model || "unknown",
+        content: answer.content,
+        stop_reason: answer.stopReason ?? null,
+        stop_sequence: null,
+        ...(answer.tokens && { usage: usageOf(answer.tokens) }),
+      };
+      return chained(answer, { type: "assistant", message }, costOf(answer));
+    },
+    result(callId, content, placed) {
+      const block = {
+        type: "tool_result",
+        tool_use_id: callId,
+        content: typeof content === "string" || Array.isArray(content) ? content : JSON.stringify(content ?? ""),
+        ...(placed.isError === true && { is_error: true }),
+      };
+      const details = placed.details === undefined ? {} : { toolUseResult: placed.details };
+      return chained(placed, { type: "user", message: { role: "user", content: [block] } }, details);
+    },
+    usage(call, model, tokens, placed) {
+      const timestamp = timeOf(placed.at);
+      // A call without a message has the form in which Claude Code once wrote the calls of subagents.
+      const message = { type: "assistant", message: { id: call, model: model || "unknown", usage: usageOf(tokens) } };
+      emit({
+        type: "progress",
+        sessionId: parent?.sessionId ?? sessionId,
+        ...(cwd !== null && { cwd }),
+        data: { type: "agent_progress", message },
+        ...(timestamp !== undefined && { timestamp }),
+        from: placed.from,
+        ...costOf(placed),
+      });
+    },
+    compaction(summary, placed) {
+      chained(placed, { type: "system", subtype: "compact_boundary", content: "Conversation compacted" });
+      if (summary === null) return;
+      chained(
+        { ...placed, id: `${placed.id ?? placed.from}\0summary` },
+        { isCompactSummary: true, type: "user", message: { role: "user", content: summary } },
+      );
+    },
+    other(type, value, placed) {
+      const timestamp = timeOf(placed.at);
+      emit({
+        type: `${source}:${type}`,
+        sessionId,
+        ...(timestamp !== undefined && { timestamp }),
+        from: placed.from,
+        value,
+      });
+    },
+    damage: (text) => write(text.replaceAll("\n", " ")),
+    copy: (line) => write(line),
+    get last() {
+      return last;
+    },
+    uuidOf: (id) => uuidOf(`${sessionId}\0${id}`),
+    get head() {
+      return { cwd, parent, lines };
+    },
+  };
+}
+
+function costOf({ reportedUsd }: { readonly reportedUsd?: number | undefined }): Block {
+  return reportedUsd === undefined ? {} : { reportedCostUSD: reportedUsd };
+}
+
+function usageOf(tokens: CallTokens): Block {
+  const { input, output, cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, reasoning = 0 } = tokens;
+  return {
+    ...(input !== null && {
+      input_tokens: whole(input),
+      cache_creation_input_tokens: whole(cacheWrite),
+      cache_read_input_tokens: whole(cacheRead),
+    }),
+    output_tokens: whole(output),
+    ...(cacheWrite1h > 0 && {
+      cache_creation: {
+        ephemeral_5m_input_tokens: whole(cacheWrite - cacheWrite1h),
+        ephemeral_1h_input_tokens: whole(cacheWrite1h),
+      },
+    }),
+    ...(reasoning > 0 && { output_tokens_details: { reasoning_tokens: whole(reasoning) } }),
+  };
+}
+
+function whole(count: number): number {
+  return Number.isFinite(count) && count > 0 ? Math.round(count) : 0;
+}
+
+/** Times beyond what a date can hold count as unknown. */
+function timeOf(at: number | string | null | undefined): string | undefined {
+  if (at === null || at === undefined || at === "" || at === 0) return undefined;
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The id itself if its last part is a UUID, else a UUID (version 8) made from it: always the same for the same id. */
+function toUuid(id: string): string {
+  const own = id.slice(id.lastIndexOf("\0") + 1);
+  if (uuidForm.test(own)) return own.toLowerCase();
+  const hex = createHash("sha256").update(id).digest("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,116 @@
+/** Adds the sessions of other agents to a configuration, so that every function of the library reads them. */
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { cacheFolder, type LibraryConfig } from "../config.ts";
+import { DataNotFoundError } from "../errors.ts";
+import { existingRoots } from "./claude-code/discover/discover.ts";
+import { mirrorRoot } from "./mirror/mirror-root.ts";
+import { isFile, isFolder } from "./port/files.ts";
+import { placesHere } from "./port/places.ts";
+import { sourceNames, type HistorySource, type Places, type Problem, type SourceName } from "./port/source.ts";
+import { otherSources } from "./registry.ts";
+
+export interface SourceOptions extends LibraryConfig {
+  /** Only these agents; all if not given. */
+  readonly sources?: readonly SourceName[] | undefined;
+  /** Where to look; this machine's places if not given. */
+  readonly places?: Places;
+  /** Is told of sessions that are read for the first time or have changed. */
+  readonly onTranslated?: (source: SourceName, done: number, total: number) => void;
+}
+
+export interface WithSources {
+  readonly config: LibraryConfig;
+  /** Places of other agents that could not be read, or not as a whole. */
+  readonly problems: readonly (Problem & { readonly source: SourceName })[];
+}
+
+/** The same configuration, which reads the sessions of all agents, or of those that were asked for. */
+export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
+  const { sources, places = placesHere(), onTranslated, ...config } = options;
+  const wanted = new Set(sources ?? sourceNames);
+  const claude = wanted.has("claude-code") || (wanted.has("claude-desktop") && sources === undefined);
+  const roots = rootsOf(config, wanted, places, sources?.length === 1 ? sources[0] : undefined);
+  const problems: (Problem & { source: SourceName })[] = [];
+  const mirrors: string[] = [];
+  for (const { source, path } of roots.others) {
+    const folder = mirrorFolder(config, source.name, path);
+    const state = await mirrorRoot(source, path, folder, {
+      signal: config.signal,
+      onProgress: onTranslated && ((done, total) => onTranslated(source.name, done, total)),
+    });
+    problems.push(...state.problems.map((problem) => ({ ...problem, source: source.name })));
+    if (Object.keys(state.units).length + state.problems.length > 0) mirrors.push(folder);
+  }
+  if (mirrors.length === 0 && claude) return { config: roots.claude ? config : { ...config, dataPath: [] }, problems };
+  const dataPath = [...(claude ? (roots.claude ?? []) : []), ...mirrors];
+  if (dataPath.length === 0) throw new DataNotFoundError(roots.looked[0] ?? "");
+  return { config: { ...config, dataPath }, problems };
+}
+
+interface Roots {
+  /** Claude Code's own; undefined if it has none. */
+  readonly claude: readonly string[] | undefined;
+  readonly others: readonly { readonly source: HistorySource; readonly path: string }[];
+  readonly looked: readonly string[];
+}
+
+/** A path that was given is recognised by its shape, unless it was said whose it is. */
+function rootsOf(
+  config: LibraryConfig,
+  wanted: ReadonlySet<SourceName>,
+  places: Places,
+  only: SourceName | undefined,
+): Roots {
+  const sources = otherSources.filter(({ name }) => wanted.has(name));
+  if (config.dataPath === undefined) {
+    const others = sources.flatMap((source) => source.roots(places).map((path) => ({ source, path })));
+    const there = others.filter(({ path }) => isFolder(path) || isFile(path));
+    return { claude: orNone(() => existingRoots(config)), others: there, looked: others.map(({ path }) => path) };
+  }
+  const given = typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath;
+  const others = given.flatMap((path) => {
+    const source = only && only !== "claude-code" ? sources[0] : recognise(path);
+    return source && wanted.has(source.name) ? [{ source, path }] : [];
+  });
+  const rest = given.filter((path) => !others.some((other) => other.path === path));
+  const claude =
+    rest.length > 0 && wanted.has("claude-code") ? existingRoots({ ...config, dataPath: rest }) : undefined;
+  return { claude, others, looked: given };
+}
+
+/** Whose data this is, by its shape; undefined for Claude Code's and for what nobody knows. */
+function recognise(path: string): HistorySource | undefined {
+  return otherSources.find((source) => source.owns(path));
+}
+
+/** The name of the source whose data this is; Claude Code if it has no other's shape. */
+export function recogniseSource(path: string): SourceName {
+  return recognise(path)?.name ?? "claude-code";
+}
+
+function orNone<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
+  const cache = cacheFolder(config) ?? temporaryFolder();
+  return join(cache, "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
+}
+
+let temporary: string | undefined;
+
+/** Without a cache the translated sessions last as long as the process. */
+function temporaryFolder(): string {
+  if (temporary !== undefined) return temporary;
+  const made = mkdtempSync(join(tmpdir(), "skein-agents-"));
+  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  temporary = made;
+  return made;
+}

@@ -1,0 +1,108 @@
+/** The data of each agent as it lies on a machine, from fixtures that have the real shapes, and the totals they must give. */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { SourceName } from "../../src/sources/port/source.ts";
+
+const fixtures = join(dirname(fileURLToPath(import.meta.url)), "..", "fixtures", "agents");
+
+export interface Tokens {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly total: number;
+}
+
+interface ExpectedSession {
+  readonly id: string;
+  readonly cliSessionId?: string;
+  readonly title?: string | null;
+  readonly cwd?: string | null;
+  readonly project?: string;
+  readonly parent?: string | null;
+  readonly gitBranch?: string;
+  readonly model?: string;
+  readonly firstPrompt?: string;
+  readonly toolCalls?: number;
+  readonly toolResults?: number;
+  readonly tokens?: Tokens | null;
+}
+
+export interface AgentData {
+  readonly name: SourceName;
+  /** A folder of its own, with `home`, `roots` and so on below it. */
+  readonly folder: string;
+  readonly roots: readonly string[];
+  readonly sessions: readonly ExpectedSession[];
+  readonly totals: Tokens | undefined;
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "skein-agents-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function sqlite(path: string, sql: string): void {
+  const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+}
+
+interface Expected {
+  readonly sessions: readonly ExpectedSession[];
+  readonly totals: { readonly tokens?: Tokens };
+}
+
+const places: Readonly<Record<string, (folder: string) => readonly string[]>> = {
+  "claude-desktop": (folder) => [join(folder, "Claude")],
+  cursor: (folder) => [join(folder, "home", ".cursor"), join(folder, "state.vscdb")],
+  kimi: (folder) => [join(folder, "kimi-cli"), join(folder, "kimi-code")],
+};
+const databases: Readonly<Record<string, readonly (readonly [sql: string, database: string])[]>> = {
+  opencode: [["v1.sql", "opencode.db"]],
+  "opencode-2": [["v2.sql", "opencode.db"]],
+  copilot: [["session-store.sql", "session-store.db"]],
+  cursor: [["state-vscdb.sql", "state.vscdb"]],
+  goose: [["sessions.sql", "sessions.db"]],
+};
+
+export const agentNames = [
+  "claude-desktop",
+  "codex",
+  "opencode",
+  "opencode-2",
+  "pi",
+  "gemini",
+  "copilot",
+  "cursor",
+  "grok",
+  "qwen",
+  "droid",
+  "kimi",
+  "amp",
+  "goose",
+] as const;
+
+/** Puts the data of one agent into a folder, which is removed after the test if none is given. */
+export function agentData(agent: (typeof agentNames)[number], folder = temporaryFolder()): AgentData {
+  const name = (agent === "opencode-2" ? "opencode" : agent) as SourceName;
+  cpSync(join(fixtures, name), folder, { recursive: true });
+  for (const [sql, database] of databases[agent] ?? [])
+    sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));
+  if (agent === "opencode-2") rmSync(join(folder, "storage"), { recursive: true });
+  const whole = JSON.parse(readFileSync(join(folder, "expected.json"), "utf8")) as Expected & Record<string, Expected>;
+  const expected = agent === "opencode" ? whole["v1.sql+storage"] : agent === "opencode-2" ? whole["v2.sql"] : whole;
+  if (!expected) throw new Error(`${agent} has no totals`);
+  for (const file of ["expected.json", "v1.sql", "v2.sql", "session-store.sql", "state-vscdb.sql", "sessions.sql"])
+    if (existsSync(join(folder, file))) rmSync(join(folder, file));
+  const roots = places[agent]?.(folder) ?? [folder];
+  return { name, folder, roots, sessions: expected.sessions, totals: expected.totals.tokens };
+}

@@ -1,0 +1,234 @@
+/** The contract of a source. Every source passes the same suite, on data of its own shape. */
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { getSession, listSessions, recogniseSource, verify, withSources, type LibraryConfig } from "../../src/index.ts";
+import { readOriginal } from "../../src/sources/read-original.ts";
+import { otherSources } from "../../src/sources/registry.ts";
+import { agentData, temporaryFolder, type AgentData, type agentNames } from "./agent-data.ts";
+
+type Agent = (typeof agentNames)[number];
+
+interface Read {
+  readonly config: LibraryConfig;
+  readonly problems: readonly { readonly path: string; readonly message: string }[];
+}
+
+async function read(data: AgentData, cacheFolder = join(temporaryFolder(), "cache")): Promise<Read> {
+  if (data.name === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
+  return await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder });
+}
+
+async function idsIn(config: LibraryConfig): Promise<readonly string[]> {
+  const { data } = await listSessions({ ...config, limit: Infinity });
+  return data.flatMap(({ id, agentIds }) => [id, ...agentIds]).sort();
+}
+
+/** Everything below a folder but the shared memory of databases, which every reader of a log may make. */
+function stateOf(folder: string): string {
+  const hash = createHash("sha256");
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || /-(shm|wal)$/.test(path)) continue;
+    hash
+      .update(path)
+      .update(readFileSync(path))
+      .update(String(statSync(path).mtimeMs));
+  }
+  return hash.digest("hex");
+}
+
+function filesIn(folder: string, name: RegExp): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && name.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+export interface SourceOptions {
+  readonly agent: Agent;
+  /** Files with lines of sessions; none for an agent that has documents or a database only. */
+  readonly lines?: RegExp;
+  /** Its database, below the folder. */
+  readonly database?: string;
+  /** A statement that changes nothing, and leaves the database locked for writers. */
+  readonly table?: string;
+}
+
+export function describeSource({ agent, lines, database, table }: SourceOptions): void {
+  describe(`the contract of a source: ${agent}`, () => {
+    afterEach(() => void vi.unstubAllEnvs());
+
+    it("recognises its own data, and no other source claims it", () => {
+      const { roots, name } = agentData(agent);
+      for (const root of roots) {
+        expect(recogniseSource(root)).toBe(name);
+        expect(otherSources.filter((source) => source.owns(root)).map((source) => source.name)).toEqual([name]);
+      }
+    });
+
+    it("a root that is not there and an empty one have no sessions, and are no problem", async () => {
+      const source = otherSources.find(({ name }) => name === agentData(agent).name);
+      const folder = temporaryFolder();
+      mkdirSync(join(folder, "sessions"));
+      expect(source?.units(folder)).toEqual({ units: [], problems: [] });
+      expect(source?.units(join(folder, "missing"))).toEqual({ units: [], problems: [] });
+    });
+
+    it("writes nothing where the agent has its data", async () => {
+      const data = agentData(agent);
+      const before = stateOf(data.folder);
+      await read(data);
+      expect(stateOf(data.folder)).toBe(before);
+    });
+
+    it("reads what has changed and nothing else, and forgets what is gone", async () => {
+      const data = agentData(agent);
+      const cache = join(temporaryFolder(), "cache");
+      const { config } = await read(data, cache);
+      const before = await idsIn(config);
+      const again = vi.fn();
+      await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder: cache, onTranslated: again });
+      expect(again).not.toHaveBeenCalled();
+      expect(before.length).toBeGreaterThan(0);
+      for (const root of data.roots) rmSync(root, { recursive: true, force: true });
+      const gone = await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder: cache }).catch(
+        () => null,
+      );
+      expect(gone === null ? [] : await idsIn(gone.config).catch(() => [])).toEqual([]);
+    });
+
+    it("the original of every translated line is one call away", async () => {
+      const data = agentData(agent);
+      const { config } = await read(data);
+      const { data: sessions } = await listSessions({ ...config, limit: Infinity });
+      for (const { id } of sessions) {
+        const session = await getSession(id, config);
+        const said = session.messages.find(({ role }) => role === "assistant");
+        if (!said) continue;
+        expect(readOriginal(session, said), `${id} ${String(said.raw["from"])}`).toBeTruthy();
+      }
+    });
+
+    if (lines)
+      it("a torn, a glued, an unknown and a foreign line cost no good session", async () => {
+        const data = agentData(agent);
+        const whole = await idsIn((await read(data)).config);
+        for (const path of filesIn(data.folder, lines)) {
+          appendFileSync(
+            path,
+            '{"type":"a-type-of-tomorrow","timestamp":"2026-11-01T00:00:00.000Z","uuid":"x","payload":{"a":1}}\n',
+          );
+          appendFileSync(
+            path,
+            Buffer.concat([
+              Buffer.from('{"type":"odd","timestamp":"2026-11-01T00:00:00.000Z","text":"'),
+              Buffer.from([0xff, 0xfe]),
+              Buffer.from('"}\n'),
+            ]),
+          );
+          appendFileSync(
+            path,
+            '{"type":"one","timestamp":"2026-11-01T00:00:00.000Z"}{"type":"two","timestamp":"2026-11-01T00:00:00.000Z"}\n',
+          );
+          appendFileSync(path, "not json at all\n");
+          appendFileSync(path, '{"type":"torn","timest');
+        }
+        const { config, problems } = await read(data);
+        expect(problems).toEqual([]);
+        expect(await idsIn(config)).toEqual(whole);
+        const { damage } = await verify(config);
+        expect(damage.length).toBeGreaterThan(0);
+      });
+
+    if (lines)
+      it("an empty file and a file of another agent are no session that hides others", async () => {
+        const data = agentData(agent);
+        const whole = await idsIn((await read(data)).config);
+        const [first = ""] = filesIn(data.folder, lines);
+        const beside = join(
+          dirname(first),
+          basename(first)
+            .replace(/(\d)(?=\.jsonl$)/, "9")
+            .replace(/^(?!.*9\.jsonl$)/, "x-"),
+        );
+        writeFileSync(beside, "");
+        writeFileSync(join(dirname(first), "notes.jsonl"), '{"hello":"from nobody"}\n');
+        const { config } = await read(data);
+        expect(await idsIn(config)).toEqual(expect.arrayContaining([...whole]));
+      });
+
+    if (database && table)
+      it("a database that is being written is read, and its writer is not held up", async () => {
+        const data = agentData(agent);
+        const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+        const writer = new DatabaseSync(join(data.folder, database), { timeout: 0 });
+        writer.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE;");
+        writer.exec(`CREATE TABLE being_written (a); INSERT INTO being_written VALUES (1)`);
+        try {
+          const { config, problems } = await read(data);
+          expect(problems).toEqual([]);
+          expect((await idsIn(config)).length).toBeGreaterThan(0);
+          writer.exec("COMMIT");
+        } finally {
+          writer.close();
+        }
+      });
+
+    if (database && table)
+      it("a database of a version that is not known, and one that is none, are problems that are named", async () => {
+        for (const content of ["newer", "none"]) {
+          const data = agentData(agent);
+          const path = join(data.folder, database);
+          if (content === "none") {
+            for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
+            writeFileSync(path, "this is not a database, but it is long enough to be taken for one".repeat(50));
+          } else {
+            const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+            const writer = new DatabaseSync(path);
+            writer.exec(`ALTER TABLE ${table} RENAME TO of_tomorrow`);
+            writer.close();
+          }
+          const { problems } = await read(data);
+          expect(problems.map((problem) => problem.path)).toContain(path);
+        }
+      });
+
+    if (database && table)
+      it("sessions of a database that cannot be read for a while are not lost", async () => {
+        const data = agentData(agent);
+        const cache = join(temporaryFolder(), "cache");
+        const whole = await idsIn((await read(data, cache)).config);
+        const path = join(data.folder, database);
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
+        writeFileSync(path, "half a database".repeat(500));
+        const { config, problems } = await read(data, cache);
+        expect(problems).not.toEqual([]);
+        expect(await idsIn(config)).toEqual(whole);
+      });
+
+    it("a copy of the data in a read-only folder is read all the same", async () => {
+      const data = agentData(agent);
+      const copy = join(temporaryFolder(), "copy");
+      cpSync(data.folder, copy, { recursive: true });
+      expect(existsSync(copy)).toBe(true);
+      const roots = data.roots.map((root) => root.replace(data.folder, copy));
+      const { config } = await read({ ...data, folder: copy, roots });
+      expect((await idsIn(config)).length).toBeGreaterThan(0);
+    });
+  });
+}

@@ -1,0 +1,39 @@
+import { type LibraryConfig, isDataNotFoundError, withSources } from "@skein/history";
+
+/** How often it is looked whether other agents have written something. */
+const LOOK_AGAIN_MS = 2000;
+
+/** A configuration that has the sessions of all agents. */
+export interface AgentLibrary {
+  /** The same object all the time; `refresh` changes it. */
+  readonly config: LibraryConfig;
+  /** Reads what is new of other agents, at most every two seconds. */
+  refresh(signal?: AbortSignal): Promise<LibraryConfig>;
+}
+
+export function followAgents(given: LibraryConfig): AgentLibrary {
+  const config: { -readonly [Field in keyof LibraryConfig]: LibraryConfig[Field] } = { ...given };
+  let lookedAt = -Infinity;
+  let looking: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    try {
+      const { dataPath } = (await withSources(given)).config;
+      if (dataPath !== undefined && dataPath.length > 0) config.dataPath = dataPath;
+    } catch (error) {
+      // Then there is nothing of any agent, and the question says so.
+      if (!isDataNotFoundError(error)) throw error;
+    }
+    lookedAt = performance.now();
+  }
+
+  return {
+    config,
+    async refresh() {
+      if (performance.now() - lookedAt < LOOK_AGAIN_MS) return config;
+      looking ??= look().finally(() => (looking = undefined));
+      await looking;
+      return config;
+    },
+  };
+}

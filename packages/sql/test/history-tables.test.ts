@@ -1,0 +1,86 @@
+/** Questions over the sessions of all agents. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withSources } from "@skein/history";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { agentData } from "../../history/test/sources/agent-data.ts";
+import { type Sql, createSql } from "../src/index.ts";
+
+let sql: Sql;
+const warnings: string[] = [];
+let codex = "";
+let folder = "";
+
+async function rows(statement: string): Promise<readonly unknown[]> {
+  const [answer] = await sql.run(statement);
+  return (answer?.rows ?? []).map((row) =>
+    Object.values(row as object).map((value) => (typeof value === "bigint" ? Number(value) : value)),
+  );
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "skein-history-tables-"));
+  const agents = (["codex", "opencode", "claude-desktop"] as const).map((agent) =>
+    agentData(agent, join(folder, agent)),
+  );
+  codex = agents[0]?.roots[0] ?? "";
+  const cacheFolder = join(folder, "cache");
+  const claude = join(agents[2]?.folder ?? "", "home", ".claude");
+  const { config } = await withSources({
+    dataPath: [claude, ...agents.slice(0, 2).flatMap(({ roots }) => roots)],
+    cacheFolder,
+  });
+  sql = await createSql({ roots: config.dataPath as readonly string[], onWarning: (text) => warnings.push(text) });
+});
+afterAll(() => {
+  sql.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("history has every agent's calls with the tokens that the agent counts, and claude only Claude Code's", async () => {
+  const sums = "sum(input_tokens), sum(output_tokens), sum(cache_read_input_tokens), sum(cache_creation_input_tokens)";
+  expect(await rows(`SELECT source, ${sums} FROM history.responses GROUP BY ALL ORDER BY source`)).toEqual([
+    ["claude-code", 6, 20, 1000, 100],
+    ["codex", 1800, 440, 2350, 100],
+    ["opencode", 1870, 495, 7800, 1200],
+  ]);
+  expect(await rows("SELECT count(*) FROM claude.responses")).toEqual([[1]]);
+  expect(await rows("SELECT session_id FROM claude.sessions")).toEqual([["66666666-6666-4666-8666-666666666666"]]);
+  expect(await rows("SELECT source, count(*) FROM history.sessions GROUP BY ALL ORDER BY source")).toEqual([
+    ["claude-code", 1],
+    ["codex", 3],
+    ["opencode", 3],
+  ]);
+});
+
+test("calls, subagents and messages of other agents have Claude Code's columns", async () => {
+  expect(
+    await rows(
+      "SELECT source, name, result FROM history.tool_calls WHERE source <> 'claude-code' AND name LIKE 'exec%' ORDER BY result",
+    ),
+  ).toEqual([
+    ["codex", "exec_command", "12 passing\n"],
+    ["codex", "exec_command", "a.ts\n"],
+    ["codex", "exec_command", "test/a.ts:3"],
+  ]);
+  expect(await rows("SELECT agent_id, session_id, tool_use_id FROM history.agents WHERE source = 'opencode'")).toEqual([
+    ["ses_b", "ses_a", "call_oa2"],
+  ]);
+  const prompts =
+    "SELECT human_prompt FROM history.messages WHERE source = 'codex' AND human_prompt IS NOT NULL AND agent_id IS NULL ORDER BY 1";
+  expect(await rows(prompts)).toEqual([["List files"], ["Match this picture"], ["Run the tests"]]);
+});
+
+test("the table functions take a source, recognise a path, and warn of a name that nobody has", async () => {
+  const count = (call: string): Promise<readonly unknown[]> =>
+    rows(`SELECT DISTINCT source FROM read_conversations(${call})`);
+  expect(await count(`'${codex}', source := 'codex'`)).toEqual([["codex"]]);
+  expect(await count(`'${codex}'`)).toEqual([["codex"]]);
+  expect(warnings).toEqual([]);
+  expect(await count(`'${codex}', source := 'codecks'`)).toEqual([["codex"]]);
+  expect(warnings.join()).toMatch(/no source 'codecks'.*claude, claude-desktop.*codex/);
+  expect(await count(`'${codex}', source := 'claude'`)).toEqual([]);
+  const tokens = `SELECT sum(reasoning_tokens) FROM read_conversations('${codex}') WHERE message_type = 'assistant'`;
+  expect(await rows(tokens)).toEqual([[105]]);
+});
