@@ -5,7 +5,7 @@ import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compa
 import type { Model } from "@skein/core";
 import { type ModelUnderTest, describeModel } from "@skein/core/testing";
 import type { Usage } from "@skein/protocol";
-import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
+import { type Simulator, createSimulator, script } from "@skein/simulator";
 import { afterAll, beforeAll } from "vitest";
 
 const KEY = "sk-not-to-be-told";
@@ -27,7 +27,7 @@ function under(
     return {
       name,
       model: (silence = {}) => model(silence),
-      prompt: (steps) => script(steps as readonly Step[], label),
+      prompt: (steps) => script(steps, label),
       asked: () =>
         simulator.ledger.calls({ label }).map(({ request, usage }) => ({ request, usage: { ...usage } as Usage })),
     };

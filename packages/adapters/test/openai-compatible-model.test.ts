@@ -56,11 +56,11 @@ test.each([
   ["usage in the chunk with the finish reason", { usage: "last" }],
   ["cached tokens as DeepSeek counts them", { cached: "prompt_cache_hit_tokens" }],
 ] as const)("%s: both calls, the thinking and the counts arrive, and the next request is taken", async (_, quirks) => {
-  const call = callOf({ ...STEP, quirks: quirks as Step["quirks"] } as Step, { text: "Done: $LAST" });
+  const call = callOf({ ...STEP, quirks }, { text: "Done: $LAST" });
   const reply = await model().call(call, () => {}, never);
   expect(reply.content.filter(isToolUse).map(({ name, input }) => ({ name, input }))).toEqual(STEP.tools);
   expect(new Set(reply.content.filter(isToolUse).map(({ id }) => id)).size).toBe(2);
-  expect(reply.content.flatMap(({ thinking }) => (thinking === undefined ? [] : [thinking])).join("")).toBe(
+  expect(reply.content.flatMap(({ thinking }) => (typeof thinking === "string" ? [thinking] : [])).join("")).toBe(
     STEP.thinking,
   );
   expect(reply.stopReason).toBe("tool_use");
@@ -89,13 +89,13 @@ test("a server that tells no counts has an answer that is measured, marked and w
 test("counts that contradict each other are not believed", async () => {
   const call = callOf({
     text: "Hello.",
-    usage: { input_tokens: -500, cache_read_input_tokens: 900 } as Step["usage"],
-  } as Step);
+    usage: { input_tokens: -500, cache_read_input_tokens: 900 },
+  });
   expect((await model().call(call, () => {}, never)).estimated).toBe(true);
 });
 
 test("details of reasoning go back unchanged, and text of reasoning where the server wants it", async () => {
-  const call = callOf({ thinking: "Aloud.", text: "Hm.", quirks: { reasoning: ["reasoning_details"] } } as Step);
+  const call = callOf({ thinking: "Aloud.", text: "Hm.", quirks: { reasoning: ["reasoning_details"] } });
   const { content } = await model().call(call, () => {}, never);
   const next = { ...call, turns: [...call.turns, { role: "assistant" as const, content: [...content] }] };
   const sent = (quirks: Parameters<typeof model>[0]) =>
@@ -135,7 +135,7 @@ test("the other quirks change their part of the request", () => {
 });
 
 test("a web page at the address of a model is named, and not asked again", async () => {
-  const asked = model().call(callOf({ text: "", instead: { body: "html" } } as Step), () => {}, never);
+  const asked = model().call(callOf({ text: "", instead: { body: "html" } }), () => {}, never);
   await expect(asked).rejects.toMatchObject({
     failure: { code: "no_model", message: expect.stringContaining("Check the address") },
     retryable: false,

@@ -55,7 +55,7 @@ const look = defineTool({
 
 const steps = (answer: string): readonly Step[] => [
   { thinking: "I should look.", text: "Looking.", tools: [{ name: "look", input: { at: "it" } }] },
-  { thinking: "Now I know.", text: `${answer}` },
+  { thinking: "Now I know.", text: answer },
 ];
 
 const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));

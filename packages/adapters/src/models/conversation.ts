@@ -34,3 +34,13 @@ export function resultText({ content }: ContentBlock): string {
 export function errorText(text: string): string {
   return text.startsWith("Error") ? text : `Error: ${text}`;
 }
+
+/** The name of a document, which providers want for every file. */
+export function titleOf({ title }: ContentBlock): string {
+  return typeof title === "string" && title !== "" ? title : "document.pdf";
+}
+
+/** The text of a block; for a block of another kind, what it holds. */
+export function plainText(block: ContentBlock): string {
+  return typeof block["text"] === "string" ? block["text"] : JSON.stringify(block);
+}

@@ -62,7 +62,7 @@ const add = defineCommand({
       const [name = ""] = call.words;
       const settings = settingsIn(call.values);
       checkModelSettings(name, settings);
-      const isDefault = call.values.default === true;
+      const isDefault = call.values.default;
       const model = await createModels({ records: store.records }).add({
         name,
         settings,

@@ -1,6 +1,6 @@
 import { type ModelAbilities, type ModelCall, type PreparedCall, type Turn, carriedOver, carryOf } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
-import { dataUrl, documentText, effortOf, errorText, resultText } from "../conversation.ts";
+import { dataUrl, documentText, effortOf, errorText, plainText, resultText, titleOf } from "../conversation.ts";
 import type { ChatQuirks } from "./quirks.ts";
 
 /** The body of a call of Chat Completions. */
@@ -96,10 +96,10 @@ function userContent(parts: readonly ContentBlock[]): unknown {
       case "document": {
         const text = documentText(part);
         if (text !== undefined) return { type: "text", text };
-        return { type: "file", file: { filename: String(part["title"] ?? "document.pdf"), file_data: dataUrl(part) } };
+        return { type: "file", file: { filename: titleOf(part), file_data: dataUrl(part) } };
       }
       default:
-        return { type: "text", text: String(part["text"] ?? JSON.stringify(part)) };
+        return { type: "text", text: plainText(part) };
     }
   });
 }

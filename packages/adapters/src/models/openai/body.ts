@@ -8,7 +8,7 @@ import {
   carryOf,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf, isJsonObject, isToolUse } from "@skein/protocol";
-import { dataUrl, documentText, effortOf, errorText } from "../conversation.ts";
+import { dataUrl, documentText, effortOf, errorText, plainText, titleOf } from "../conversation.ts";
 
 /** The body of a call of the Responses API. The provider keeps nothing: every item is sent, its own as they came. */
 export function responsesBody(
@@ -77,10 +77,10 @@ function inputPart(part: ContentBlock): JsonObject {
     case "document": {
       const text = documentText(part);
       if (text !== undefined) return { type: "input_text", text };
-      return { type: "input_file", filename: String(part["title"] ?? "document.pdf"), file_data: dataUrl(part) };
+      return { type: "input_file", filename: titleOf(part), file_data: dataUrl(part) };
     }
     default:
-      return { type: "input_text", text: String(part["text"] ?? JSON.stringify(part)) };
+      return { type: "input_text", text: plainText(part) };
   }
 }
 

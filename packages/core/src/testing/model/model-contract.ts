@@ -339,5 +339,5 @@ function joined(events: readonly ModelStreamEvent[]): readonly string[] {
 
 function said(block: ContentBlock): string {
   if (isToolUse(block)) return JSON.stringify(block.input);
-  return String(block["text"] ?? block["thinking"] ?? "");
+  return ((block["text"] ?? block["thinking"]) as string | undefined) ?? "";
 }
