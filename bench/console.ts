@@ -64,12 +64,13 @@ export async function run(args: readonly string[]): Promise<boolean> {
     };
     const lines: Line[] = [];
     try {
-      if (wanted("first")) lines.push(...(await firstPage(bench)));
-      if (wanted("list")) lines.push(...(await listOfSessions(bench)));
-      if (wanted("search")) lines.push(...(await historySearch(bench)));
-      if (wanted("long")) lines.push(...(await longSession(bench)));
-      if (wanted("stream")) lines.push(...(await streaming(bench)));
-      if (wanted("memory")) lines.push(...(await memoryOfServer(bench)));
+      const measures = { first: firstPage, list: listOfSessions, search: historySearch, long: longSession };
+      for (const [name, measure] of Object.entries({ ...measures, stream: streaming, memory: memoryOfServer })) {
+        if (!wanted(name)) continue;
+        const found = await measure(bench);
+        for (const one of found) console.error(`${one.name}: ${one.measured}`);
+        lines.push(...found);
+      }
     } finally {
       await browser.close();
       await platform.stop();

@@ -5,6 +5,7 @@ import { createIds } from "@skein/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
+import { storeBefore } from "./versions/version-before.ts";
 import { type Database, createDatabase, startPostgres } from "../../../scripts/postgres.ts";
 
 const server = inject("postgres");
@@ -117,12 +118,13 @@ describe("postgres: what can go wrong", () => {
     expect(await other.read(script.sessionId)).toHaveLength(1);
     const client = await connected(url);
     const { rows } = await client.query("select number from skein.migrations order by number");
-    expect(rows).toEqual([1, 4, 5, 6, 7].map((number) => ({ number })));
+    expect(rows).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => ({ number })));
   });
 
   test("a database of the schema before is brought up to date, with what its runs used and with functions of today", async () => {
-    const url = await database();
-    const before = await opened(url);
+    const url = await database("template1");
+    const before = await (await storeBefore())({ url, poolSize: 4 });
+    cleanups.push(() => before.close());
     const script = createScript({ store: before, ids });
     await script.create({ metadata: { user: "ada" } });
     await script.toolTurn("hi");

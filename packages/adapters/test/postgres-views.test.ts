@@ -679,7 +679,9 @@ describe("every lookup with a specified index uses one", () => {
       from generate_series(1, 2000) i, generate_series(1, 5) n;
       insert into skein.checkpoints (id, session_id, user_message_uuid, files_modified, created_at)
       select md5('c' || i)::uuid, md5('s' || i)::uuid, 'u' || i, '{}', now() from generate_series(1, 2000) i;
-      analyze`);
+      analyze;
+      -- In tables this small, several processes would rather read all of them.
+      set max_parallel_workers_per_gather = 0`);
   }
 
   const session = "md5('s77')::uuid";
@@ -714,24 +716,32 @@ describe("every lookup with a specified index uses one", () => {
     [
       "idx_runs_agent_run",
       `select action_type from agent.agent_runs where agent_uuid = ${session} and run_id = ${run} order by timestamp`,
-      ["events_run"],
+      ["run_id_event_type_created_at_idx"],
     ],
-    ["pattern 3", `select action_data from agent.agent_runs where run_id = ${run} order by timestamp`, ["events_run"]],
+    [
+      "pattern 3",
+      `select action_data from agent.agent_runs where run_id = ${run} order by timestamp`,
+      ["run_id_event_type_created_at_idx"],
+    ],
     [
       "idx_runs_action_type",
       "select run_id from agent.agent_runs where action_type = 'max_steps_reached'",
-      ["events_type"],
+      ["event_type_created_at_idx"],
     ],
     [
       "pattern 5",
       "select run_id, action_data from agent.agent_runs where action_type = 'error' order by timestamp desc limit 50",
-      ["events_type"],
+      ["event_type_created_at_idx"],
     ],
-    ["idx_runs_timestamp", "select log_id from agent.agent_runs order by timestamp desc limit 50", ["events_type"]],
+    [
+      "idx_runs_timestamp",
+      "select log_id from agent.agent_runs order by timestamp desc limit 50",
+      ["event_type_created_at_idx"],
+    ],
     [
       "session_messages.session_id",
       `select id from api.session_messages where session_id = ${session}`,
-      ["events_pkey"],
+      [/log_events_\d_pkey/],
     ],
     [
       "checkpoints.session_id",
@@ -758,11 +768,11 @@ describe("every lookup with a specified index uses one", () => {
     [
       "events of a session in order",
       `select id from platform.events where session_id = ${session} order by sequence`,
-      ["events_pkey"],
+      [/log_events_\d_pkey/],
     ],
   ])("%s", async (_, query, indexes) => {
     const plan = (await rows(`explain ${query}`)).map((row) => String(row["QUERY PLAN"])).join("\n");
-    expect(indexes.some((index) => plan.includes(index))).toBe(true);
-    expect(plan).not.toMatch(/Seq Scan on (events|sessions|runs|messages|heads|checkpoints)/);
+    expect(indexes.some((index) => plan.match(index))).toBe(true);
+    expect(plan).not.toMatch(/Seq Scan on (log_events_\d|events|sessions|runs|messages|heads|checkpoints)/);
   });
 });

@@ -293,10 +293,10 @@ describe("Glob and Grep", () => {
   test("patterns that take other engines for ever take no time", async () => {
     const { call, folder } = world();
     writeFileSync(join(folder, "evil.txt"), `${"a".repeat(5000)}b\n`);
-    const started = performance.now();
+    const started = process.cpuUsage();
     await call("Grep", { pattern: "^(a+)+$", path: "evil.txt" });
     await call("Glob", { pattern: `${"*a".repeat(200)}*c` });
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(process.cpuUsage(started).user).toBeLessThan(3_000_000);
   });
 });
 

@@ -160,6 +160,7 @@ export { listChanged } from "./sessions/changed-sessions.ts";
 export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
 export { countSessions, listSessions, metadataPairs, nextSkip, skippedBy, sortKey } from "./sessions/session-list.ts";
 export { type Sessions, createSessions } from "./sessions/sessions.ts";
+export { expiredSessions } from "./sessions/retention.ts";
 export { createSubagents } from "./sessions/subagents.ts";
 export { AROUND_TEXT, BEFORE_TEXT, MOST_PLACES, jsonText } from "./sessions/text-search.ts";
 export { addedUsage, countedTools } from "./sessions/usage.ts";

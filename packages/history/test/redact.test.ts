@@ -52,9 +52,10 @@ test("home directories become ~, also those of other machines, and names are hid
 
 test("redacting a long text without secrets is fast", () => {
   const text = `${"a".repeat(200_000)} ${"token".repeat(20_000)} ${"-----BEGIN ".repeat(5000)} ${"x:y://".repeat(20_000)} ${"a@b.".repeat(20_000)}`;
-  const started = performance.now();
+  // Processor time: other programs may keep the machine busy.
+  const started = process.cpuUsage();
   redact(text);
-  expect(performance.now() - started).toBeLessThan(2000);
+  expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
 });
 
 test("what is hidden is told, with its kind and what stands in its place", () => {

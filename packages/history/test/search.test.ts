@@ -92,9 +92,9 @@ describe("queries", () => {
   test("a pattern that is exponential in other engines ends at once", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user(`${"a".repeat(50_000)}!`)]);
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(await found(data, "/^(a+)+$/")).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(2000);
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
   });
 
   test.each([

@@ -47,6 +47,9 @@ export interface WallsState {
   readonly says: string;
 }
 
+/** How many days the sessions of a tenant are kept after their last event. `*` is every tenant that is not named. */
+export type RetentionDays = Readonly<Record<string, number>>;
+
 /** What a server needs of the process it runs in. */
 export interface ServerDeps {
   readonly store: Store;
@@ -109,6 +112,8 @@ export interface ServerDeps {
   /** Origins whose pages may call this server from a browser, besides the server's own origin. */
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** How long sessions are kept, by tenant; without it for ever. */
+  readonly retention?: RetentionDays | undefined;
   /** Sends webhooks. Without it, there are none. */
   readonly webhookSender?: WebhookSender;
   /** When a webhook that failed is tried again. */

@@ -37,6 +37,7 @@ import { createOpenStreams } from "./streams/open-streams.ts";
 import { createTenantChanges } from "./streams/tenant-changes.ts";
 import { acceptSockets } from "./streams/socket-connection.ts";
 import { registerSocket, socketOptions } from "./streams/socket.ts";
+import { createRetention } from "./retention.ts";
 import { createTracing } from "./observe/tracing.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
@@ -142,11 +143,13 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     acceptSockets(sockets, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
   });
   await app.ready();
+  const retention = createRetention(shared, deps.retention ?? {});
   const sweep = (): void =>
     void Promise.all([
       idempotency.sweep(),
       webhooks.sweep(),
       logins.sweep(),
+      retention.pass(),
       forgetServed(deps.store.records, now()),
     ]).catch((error: unknown) => stopping.signal.aborted || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();

@@ -9,6 +9,7 @@ import type { Store } from "@skein/core";
 import { getSession } from "@skein/history";
 import { type ClaudeFile, KnownError } from "@skein/protocol";
 import type { Adoption } from "@skein/server";
+import { sessionPage } from "./serve/history/session-page.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +32,7 @@ export function createAdoption({ store }: { readonly store: Store }): Adoption {
     },
     filesOf: claudeFiles,
     changedFiles,
+    pageOf: sessionPage,
   };
 }
 

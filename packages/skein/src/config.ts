@@ -14,6 +14,8 @@ export interface Config {
   readonly s3: S3Config;
   /** Limits of the HTTP server, as they were written: `streams=20,requestsPerSecond=50`. */
   readonly limits: readonly string[];
+  /** Days that sessions are kept, as they were written: `*=365,acme=30`. */
+  readonly retention: readonly string[];
   readonly anthropicApiKey: string | undefined;
   /** Sent as `Authorization: Bearer` instead of an API key, as gateways want it. */
   readonly anthropicAuthToken: string | undefined;
@@ -113,6 +115,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       endpoint: env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] || undefined,
     },
     limits: listIn(env["SKEIN_LIMITS"]),
+    retention: listIn(env["SKEIN_RETENTION"]),
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
     anthropicAuthToken: env["ANTHROPIC_AUTH_TOKEN"] || undefined,
     claudeOauthToken: env["CLAUDE_CODE_OAUTH_TOKEN"] || undefined,

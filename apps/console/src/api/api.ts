@@ -78,7 +78,11 @@ export function createApi(client: Client) {
     rename: (id: string, title: string | null) => client.patchSession({ ...inSession(id), body: { title } }),
     setTags: (id: string, tags: string[]) => client.patchSession({ ...inSession(id), body: { tags } }),
     removeSession: (id: string) => client.deleteSession(inSession(id)),
-    exportSession: (id: string) => client.exportSession(inSession(id)),
+    /** The session as a file: its log, a page, or Markdown. */
+    exportSession: async (id: string, format: "json" | "html" | "markdown") => {
+      const file: unknown = await client.exportSession({ ...inSession(id), query: { format } });
+      return blobOf(format === "json" ? JSON.stringify(file) : file);
+    },
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
     /** Transcripts of Claude Code, under the paths that they have there. */
     adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
@@ -184,7 +188,7 @@ export function createApi(client: Client) {
       return client.searchSessions({ query: { ...query, q, ...(cursor !== undefined && { cursor }) }, signal });
     },
 
-    historySessions: (query: { title?: string; offset: number; limit?: number }, signal?: AbortSignal) =>
+    historySessions: (query: NonNullable<RouteInput<"listHistorySessions">["query"]>, signal?: AbortSignal) =>
       client.listHistorySessions({ query: { limit: 200, ...query }, ...(signal && { signal }) }),
     historySession: (id: string) => client.getHistorySession(inSession(id)),
     historyMessages: (

@@ -10,11 +10,11 @@ import { useQueryValue } from "../ui/use-query-value.ts";
 import { callCells, costCells, dayTable } from "../usage/day-table.ts";
 import { saveUsage } from "../usage/save-usage.ts";
 import { SessionTable } from "../usage/session-table.tsx";
-import { sum } from "../usage/sums.ts";
 import { ToolTable } from "../usage/tool-table.tsx";
 import { UsageFigures } from "../usage/usage-figures.tsx";
 import { type UsageKey, usageKeyOf } from "../usage/usage-keys.ts";
 import { type UsageRange, useUsageRange } from "../usage/usage-range.ts";
+import { UsageNotes } from "../usage/usage-notes.tsx";
 import { UsageTable } from "../usage/usage-table.tsx";
 import { UsageTop } from "../usage/usage-top.tsx";
 
@@ -93,30 +93,32 @@ function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
   const nameOf = (key: string): string => (by === "agent" ? agentName(key) : key === "" ? "No project" : key);
   const models = (usage.models.data ?? []).toSorted((one, other) => other.cost_micros - one.cost_micros);
   const table = dayTable(by === "tool" ? callCells(usage.tools) : costCells(usage.byDay), nameOf);
-  const unpriced = sum(models, (row) => row.unpriced_calls);
   const what = by === "tool" ? "Calls" : "Cost";
+  const format = by === "tool" ? grouped : money;
   return (
     <div className="use">
-      <UsageFigures rows={models} sessions={usage.sessions.length} series={table.series} />
+      <UsageFigures rows={models} sessions={usage.sessions.length} table={table} format={format} />
       <StackedBars
         bars={dayBars({ from, days, valuesOf: table.valuesOf })}
         series={table.series}
-        format={by === "tool" ? grouped : money}
+        format={format}
         label={`${what} per day, ${days} days, by ${by}`}
       />
-      {unpriced > 0 && (
-        <p className="lbl">{grouped(unpriced)} model calls have no price and are left out of the cost.</p>
-      )}
+      <UsageNotes rows={models} />
       <div className="two">
-        <UsageTable title="Models" rows={models} nameOf={(row) => row.key} />
-        <UsageTable
-          title="Agents"
-          rows={usage.agents}
-          nameOf={(row) => agentName(row.key)}
-          hrefOf={(row) => `/agents/${row.key}`}
-        />
-        <SessionTable rows={usage.sessions} />
-        <ToolTable rows={usage.tools} />
+        <div>
+          <UsageTable title="Models" rows={models} nameOf={(row) => row.key} />
+          <SessionTable rows={usage.sessions} />
+        </div>
+        <div>
+          <UsageTable
+            title="Agents"
+            rows={usage.agents}
+            nameOf={(row) => agentName(row.key)}
+            hrefOf={(row) => `/agents/${row.key}`}
+          />
+          <ToolTable rows={usage.tools} />
+        </div>
       </div>
     </div>
   );

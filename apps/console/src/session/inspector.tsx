@@ -34,7 +34,7 @@ export function Inspector({ tab, onTab, ...panel }: InspectorProps) {
           </Tab>
           <Tab id="tools">Tools</Tab>
           <Tab id="files">Files{files > 0 && <span>{files}</span>}</Tab>
-          <Tab id="events">Events</Tab>
+          <Tab id="events">Log</Tab>
         </TabList>
         <TabPanel tabId={tab} className="scroll panels">
           {tab === "session" && <SessionPanel {...panel} />}

@@ -14,6 +14,12 @@ interface SessionMenuProps {
   readonly onFork: () => void;
 }
 
+const EXPORTS = [
+  ["html", "html", "Save as a page"],
+  ["markdown", "md", "Save as Markdown"],
+  ["json", "json", "Save the log"],
+] as const;
+
 /** What is done with a session less often: rename, fork, export, copy the link, delete. */
 export function SessionMenu({ id, attempt, onRename, onFork }: SessionMenuProps) {
   const api = useApi();
@@ -34,19 +40,17 @@ export function SessionMenu({ id, attempt, onRename, onFork }: SessionMenuProps)
         <MenuItem className="menu-item" onClick={onFork}>
           Fork at the end
         </MenuItem>
-        <MenuItem
-          className="menu-item"
-          onClick={() =>
-            void attempt(async () =>
-              saveFile(
-                `session-${id}.json`,
-                new Blob([JSON.stringify(await api.exportSession(id))], { type: "application/json" }),
-              ),
-            )
-          }
-        >
-          Export
-        </MenuItem>
+        {EXPORTS.map(([format, ending, word]) => (
+          <MenuItem
+            key={format}
+            className="menu-item"
+            onClick={() =>
+              void attempt(async () => saveFile(`session-${id}.${ending}`, await api.exportSession(id, format)))
+            }
+          >
+            {word}
+          </MenuItem>
+        ))}
         <MenuItem className="menu-item" onClick={() => void copyText(`${location.origin}/sessions/${id}`)}>
           Copy the link
         </MenuItem>

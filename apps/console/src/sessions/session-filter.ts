@@ -23,10 +23,9 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
-/** Whether only sessions of Skein can fit: no other source has agents, tags or states, or is listed in another order than by time. */
-export function isOnlySkein({ status, tag, agent, model, source, sort }: Asked): boolean {
-  const isByTime = sort === null || sort === "changed" || sort === "begun";
-  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null || !isByTime;
+/** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
+export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
+  return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
 }
 
 /** The order of the server for the one in the address. */

@@ -1,5 +1,5 @@
 import { serverNow } from "../api/server-clock.ts";
-import type { HistorySession, Session } from "../api/api.ts";
+import type { HistorySession, Session, SessionSort } from "../api/api.ts";
 import { useChangedRows } from "../api/changes.ts";
 import { useApi, useMe } from "../api/context.tsx";
 import { type ListedRow, rowOfHistory, rowOfMatch, rowOfSession } from "./listed-row.ts";
@@ -41,13 +41,16 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   const withHistory = hasHistory && !isOnlySkein(asked);
   const words = search.trim();
   const isSkeinWanted = asked.source !== "claude-code";
-  const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted, isAlone: !withHistory });
-  const history = useHistoryPages(words, withHistory);
+  const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted });
+  const sort = sortOf(asked);
+  const history = useHistoryPages(words, { sort, isWanted: withHistory });
   const said = useSaid(isSkeinWanted ? words : "", filterOf(asked, ""));
   const found = useHistorySearch(withHistory ? words : "");
   const titled = mergedPages<Session, HistorySession>(
-    { pages: skein, timeOf: (session) => session.last_run_at ?? session.created_at },
-    { pages: history, timeOf: (session) => session.last_activity_at },
+    { pages: skein, keyOf: SKEIN_KEYS[sort] },
+    { pages: history, keyOf: HISTORY_KEYS[sort] },
+    // Titles go up, times and costs go down.
+    (key, than) => (sort === "title" ? key <= than : key >= than),
   );
   const shown = (session: Session): ListedRow => {
     const latest = rows.get(session.id) ?? session;
@@ -80,18 +83,14 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   };
 }
 
-function useSkeinPages(
-  asked: Asked,
-  { title, isWanted, isAlone }: { title: string; isWanted: boolean; isAlone: boolean },
-): Pages<Session> {
+function useSkeinPages(asked: Asked, { title, isWanted }: { title: string; isWanted: boolean }): Pages<Session> {
   const api = useApi();
   const filter = filterOf(asked, title);
   const sort = sortOf(asked);
   return usePages<Session>({
     queryKey: ["sessions", "page", filter, sort],
     isWanted,
-    // Beside another list all pages from the top are needed, to know the order.
-    most: isAlone ? 60 : Infinity,
+    most: 60,
     async ask(offset, signal) {
       const { data, total = 0 } = await api.sessions({ ...filter, sort, offset, isCounted: true }, signal);
       return { data, total };
@@ -99,11 +98,32 @@ function useSkeinPages(
   });
 }
 
-function useHistoryPages(title: string, isWanted: boolean): Pages<HistorySession> {
+/** Comes after every title. */
+const LAST = "\uFFFF";
+
+/** What the rows of each source are in order by. */
+const SKEIN_KEYS: Readonly<Record<SessionSort, (session: Session) => string | number>> = {
+  last_run: ({ last_run_at, created_at }) => last_run_at ?? created_at,
+  created: ({ created_at }) => created_at,
+  cost: ({ cost_micros }) => cost_micros,
+  title: ({ title }) => title?.toLowerCase() ?? LAST,
+};
+const HISTORY_KEYS: Readonly<Record<SessionSort, (session: HistorySession) => string | number>> = {
+  last_run: ({ last_activity_at }) => last_activity_at,
+  created: ({ created_at }) => created_at,
+  cost: ({ cost_micros }) => cost_micros ?? 0,
+  title: ({ title }) => title?.toLowerCase() ?? LAST,
+};
+
+function useHistoryPages(
+  title: string,
+  { sort, isWanted }: { sort: SessionSort; isWanted: boolean },
+): Pages<HistorySession> {
   const api = useApi();
+  const order = sort === "last_run" ? {} : { sort };
   return usePages<HistorySession>({
-    queryKey: ["history", "page", title],
+    queryKey: ["history", "page", title, sort],
     isWanted,
-    ask: (offset, signal) => api.historySessions({ offset, ...(title !== "" && { title }) }, signal),
+    ask: (offset, signal) => api.historySessions({ offset, ...order, ...(title !== "" && { title }) }, signal),
   });
 }

@@ -3,12 +3,35 @@ interface SwitchProps {
   readonly values: readonly (readonly [value: string, word: string])[];
   readonly chosen: string;
   readonly onChoose: (value: string) => void;
+  readonly folds?: boolean;
 }
 
-/** A few choices beside each other, of which one is taken. */
-export function Switch({ label, values, chosen, onChoose }: SwitchProps) {
+/** A few choices beside each other, of which one is taken. `folds`: on a phone one list, so that two fit into a line. */
+export function Switch({ label, values, chosen, onChoose, folds = false }: SwitchProps) {
   return (
-    <span className="seg" role="group" aria-label={label}>
+    <>
+      {folds && (
+        <select
+          className="select phone-only"
+          aria-label={label}
+          value={chosen}
+          onChange={({ target }) => onChoose(target.value)}
+        >
+          {values.map(([value, word]) => (
+            <option key={value} value={value}>
+              {word}
+            </option>
+          ))}
+        </select>
+      )}
+      <Buttons label={label} values={values} chosen={chosen} onChoose={onChoose} folds={folds} />
+    </>
+  );
+}
+
+function Buttons({ label, values, chosen, onChoose, folds = false }: SwitchProps) {
+  return (
+    <span className={folds ? "seg desk-only" : "seg"} role="group" aria-label={label}>
       {values.map(([value, word]) => (
         <button key={value} type="button" aria-pressed={value === chosen} onClick={() => onChoose(value)}>
           {word}

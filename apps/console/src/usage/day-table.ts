@@ -22,6 +22,8 @@ const OTHERS = "Others";
 export interface DayTable {
   /** The names of the parts, the largest first. What is small is one part. */
   readonly series: readonly string[];
+  /** What each part comes to over all days. */
+  readonly totals: readonly number[];
   readonly valuesOf: (day: string) => readonly number[];
 }
 
@@ -41,5 +43,7 @@ export function dayTable(cells: readonly DayCell[], nameOf: (key: string) => str
     days.set(day, values);
   }
   const empty = shown.map(() => 0);
-  return { series: [...shown.map(nameOf), ...(hasOthers ? [OTHERS] : [])], valuesOf: (day) => days.get(day) ?? empty };
+  const series = [...shown.map(nameOf), ...(hasOthers ? [OTHERS] : [])];
+  const sums = series.map((_, at) => [...days.values()].reduce((sum, values) => sum + (values[at] ?? 0), 0));
+  return { series, totals: sums, valuesOf: (day) => days.get(day) ?? empty };
 }

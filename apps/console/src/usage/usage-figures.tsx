@@ -1,6 +1,7 @@
 import type { UsageRow } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short } from "../ui/amounts.ts";
+import type { DayTable } from "./day-table.ts";
 import { Figure } from "./figure.tsx";
 import { sentTokens, sum } from "./sums.ts";
 
@@ -9,12 +10,13 @@ interface UsageFiguresProps {
   readonly rows: readonly UsageRow[];
   /** How many sessions were at work. */
   readonly sessions: number;
-  /** What the parts of the bars below are called. */
-  readonly series: readonly string[];
+  /** What the parts of the bars below are called, and what each comes to. */
+  readonly table: DayTable;
+  readonly format: (value: number) => string;
 }
 
 /** The sums of the range in large figures, and what the colours of the bars mean. */
-export function UsageFigures({ rows, sessions, series }: UsageFiguresProps) {
+export function UsageFigures({ rows, sessions, table, format }: UsageFiguresProps) {
   const sent = sum(rows, sentTokens);
   return (
     <div className="figs">
@@ -29,10 +31,11 @@ export function UsageFigures({ rows, sessions, series }: UsageFiguresProps) {
       />
       <Figure name="Sessions" value={grouped(sessions)} />
       <ul className="legend use-legend">
-        {series.map((name, at) => (
+        {table.series.map((name, at) => (
           <li key={name}>
             <span className={`dot bg-c-${Math.min(5, at + 1)}`} />
             <span className="cut">{visibleLine(name)}</span>
+            <span className="end num">{format(table.totals[at] ?? 0)}</span>
           </li>
         ))}
       </ul>

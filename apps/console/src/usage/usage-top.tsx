@@ -40,9 +40,10 @@ export function UsageTop({ range, by, onBy, hasHistory, isHistory, onSource, onS
         )}
       </header>
       <div className="bar usage-bar">
-        {!isHistory && <Switch label="Each day by" values={USAGE_KEYS} chosen={by} onChoose={onBy} />}
+        {!isHistory && <Switch folds label="Each day by" values={USAGE_KEYS} chosen={by} onChoose={onBy} />}
         <span className="grow" />
         <Switch
+          folds
           label="Range"
           values={RANGES.map(([value, word]) => [value, word])}
           chosen={chosen}

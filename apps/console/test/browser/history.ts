@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
 import { PAYLOADS } from "./payloads.ts";
-import type { World } from "./world.ts";
+import { type World, go } from "./world.ts";
 
 const LARGE = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a01";
 
@@ -21,6 +21,20 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.setViewportSize({ width: 390, height: 844 });
       expect((await title.boundingBox())?.width, "the width of a title on a phone").toBeGreaterThan(150);
       await page.setViewportSize({ width: 1440, height: 900 });
+      await go(page, "/sessions?sort=title&source=claude-code");
+      await expect
+        .poll(
+          async () => {
+            const titles = await page.locator(".srow a.strong").allInnerTexts();
+            return (
+              titles.length > 3 &&
+              titles.every((one, at) => at === 0 || (titles[at - 1] ?? "").toLowerCase() <= one.toLowerCase())
+            );
+          },
+          { timeout: 15_000 },
+        )
+        .toBe(true);
+      await go(page, "/sessions?source=claude-code");
       await page.getByRole("searchbox").fill("retention period");
       await page.getByText("Found in what was said").waitFor();
       // The row of the search, which leads to the place that was found; the row of the list has the same name.

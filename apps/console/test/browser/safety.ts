@@ -79,6 +79,18 @@ export function describeSafety(shared: { readonly world: World }): void {
       }
       expect({ dialogs, outside, asked: canary.asked }).toEqual({ dialogs: [], outside: [], asked: [] });
       expect(await page.evaluate("window.pwned")).toBeUndefined();
+      // The same as a file that is sent to somebody: nothing in it runs, and nothing is fetched.
+      const exported: unknown = await world.client.exportSession({
+        params: { session_id: id },
+        query: { format: "html" },
+      });
+      const html = Buffer.from(exported as ArrayBuffer).toString();
+      expect(html).toContain("Ended.");
+      await page.goto("about:blank");
+      await page.setContent(html);
+      await page.getByText("Ended.").first().waitFor();
+      expect({ dialogs, asked: canary.asked }).toEqual({ dialogs: [], asked: [] });
+      expect(await page.evaluate("window.pwned")).toBeUndefined();
       await page.close();
       canary.close();
     }, 60_000);

@@ -8,12 +8,13 @@ import { fork } from "./sessions/fork.ts";
 import { importCommand } from "./sessions/import.ts";
 import { list } from "./sessions/list.ts";
 import { parked } from "./sessions/parked.ts";
+import { prune } from "./sessions/prune.ts";
 import { show } from "./sessions/show.ts";
 
 /** `skein sessions`. */
 export const sessions: Group = {
   name: "sessions",
   summary: "the sessions of a store",
-  commands: [list, show, follow, fork, cancel, answer, exportCommand, importCommand, deleteCommand, parked],
+  commands: [list, show, follow, fork, cancel, answer, exportCommand, importCommand, deleteCommand, prune, parked],
   notes: "SESSION is an id, the beginning of an id if it is unique, or `last` for the newest session.",
 };

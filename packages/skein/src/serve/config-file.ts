@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
 import { KnownError, ModelSettings, isKnownError } from "@skein/protocol";
-import type { Limits } from "@skein/server";
+import type { Limits, RetentionDays } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Agent } from "../agent-interface.ts";
@@ -11,6 +11,7 @@ import { refuseUnknown } from "../known-options.ts";
 import { refuseProcessOptions, registrationsOf } from "../registration.ts";
 import { checkModelSettings } from "../model-catalog.ts";
 import { checkedLimits } from "./limits.ts";
+import { checkedRetention } from "./retention.ts";
 
 /** What `skein.config.ts` exports by default: the code that agents of this server may name. */
 export interface SkeinConfig {
@@ -22,6 +23,8 @@ export interface SkeinConfig {
   readonly claude?: z.input<typeof ClaudeSettings>;
   /** The limits of one key. SKEIN_LIMITS has precedence. */
   readonly limits?: Partial<Limits>;
+  /** Days that sessions are kept after their last event, by tenant; `*` is every other tenant. SKEIN_RETENTION has precedence. */
+  readonly retention?: RetentionDays;
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
   /** Models of other providers by their names (`provider/name`), and how they are reached. */
@@ -33,6 +36,7 @@ export interface ServedCode {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly claude: ClaudeSettings;
   readonly limits?: Partial<Limits>;
+  readonly retention?: RetentionDays;
   readonly policy: Policy;
   readonly models?: Readonly<Record<string, ModelSettings>>;
 }
@@ -46,7 +50,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "policy", "models"], file);
+  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "retention", "policy", "models"], file);
   return codeOf(loaded.default);
 }
 
@@ -65,6 +69,7 @@ export function codeOf({
   tools = [],
   claude = {},
   limits = {},
+  retention = {},
   policy = {},
   models = {},
 }: SkeinConfig): ServedCode {
@@ -83,6 +88,7 @@ export function codeOf({
     tools: new Map(all.map((tool) => [tool.name, tool])),
     claude: parseInput(ClaudeSettings, claude),
     limits: checkedLimits(limits, "limits"),
+    retention: checkedRetention(retention, "retention"),
     policy: parseInput(z.object({ policy: Policy }), { policy }).policy,
     models: checkedModels(models),
   };

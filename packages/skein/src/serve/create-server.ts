@@ -20,7 +20,7 @@ export interface ServerOptions extends SkeinConfig {
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(
     options,
-    ["port", "host", "store", "data", "files", "limits", "log", "agents", "tools", "claude", "policy"],
+    ["port", "host", "store", "data", "files", "limits", "retention", "log", "agents", "tools", "claude", "policy"],
     "createServer",
   );
   // Loaded here: a program that only makes agents does not need them.
@@ -32,6 +32,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
     data,
     files,
     limits = {},
+    retention = {},
     log,
     agents = [],
     tools = [],
@@ -40,7 +41,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
   } = options;
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
-  const code = codeOf({ agents, tools, claude, limits, policy });
+  const code = codeOf({ agents, tools, claude, limits, retention, policy });
   // The program's options have precedence over the environment.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

@@ -195,7 +195,7 @@ async function openAdoption(store: Store): Promise<Adoption> {
     return createAdoption({ store });
   } catch (error) {
     const refuse = refusal(error);
-    return { adopt: refuse, filesOf: refuse, changedFiles: refuse };
+    return { adopt: refuse, filesOf: refuse, changedFiles: refuse, pageOf: refuse };
   }
 }
 

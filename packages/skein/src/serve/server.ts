@@ -117,6 +117,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     log: options.log,
     logRequests: options.logRequests,
     limits: { ...code.limits, ...options.limits },
+    retention: { ...code.retention, ...options.retention },
   };
 }
 

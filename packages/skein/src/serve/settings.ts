@@ -4,11 +4,12 @@ import { join, resolve } from "node:path";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
-import type { Limits } from "@skein/server";
+import type { Limits, RetentionDays } from "@skein/server";
 import { type ClaudeConfig, type Config, type S3Config, simulationChoice } from "../config.ts";
 import { checkFiles } from "../open-files.ts";
 import { type EngineSettings, engineSettings } from "./engine-settings.ts";
 import { limitsIn } from "./limits.ts";
+import { retentionIn } from "./retention.ts";
 
 /** The settings of a server: from flags, then the environment, then the defaults. They are checked before anything is opened. */
 export interface ServeSettings {
@@ -23,6 +24,8 @@ export interface ServeSettings {
   readonly s3: S3Config;
   /** Limits that the environment changes. */
   readonly limits: Partial<Limits>;
+  /** How many days sessions are kept, by tenant, as the environment says. */
+  readonly retention: RetentionDays;
   /** What this process does, and who drives its sessions. */
   readonly engine: EngineSettings;
   readonly configFile: string | undefined;
@@ -123,6 +126,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     filesUrl,
     s3: config.s3,
     limits: limitsIn(config.limits),
+    retention: retentionIn(config.retention),
     configFile: configFile(flags.config, folder),
     apiKey: config.apiKey,
     allowedHosts: [...config.allowedHosts, ...(LOOPBACK.includes(host) ? [] : [host])].map((name) =>

@@ -1,4 +1,4 @@
-import type { Limits } from "@skein/server";
+import type { Limits, RetentionDays } from "@skein/server";
 import type { ServedCode } from "./config-file.ts";
 import type { FirstKey } from "./first-key.ts";
 import type { ServeSettings } from "./settings.ts";
@@ -35,6 +35,7 @@ export interface StartOptions extends Omit<
   | "filesUrl"
   | "s3"
   | "limits"
+  | "retention"
   | "engine"
 > {
   /** Default: one process that answers requests and drives sessions. */
@@ -53,6 +54,7 @@ export interface StartOptions extends Omit<
   readonly claudeOauthToken?: string | undefined;
   readonly code: ServedCode;
   readonly limits?: Partial<Limits>;
+  readonly retention?: RetentionDays;
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;

@@ -174,7 +174,11 @@ export async function startOf(
       ...onlyTools(options),
       ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
       env: {
-        ...childEnvironment(options, { configDir: deps.configDirOf(tenant, sessionId), apiEnv }),
+        ...childEnvironment(options, {
+          configDir: deps.configDirOf(tenant, sessionId),
+          apiEnv,
+          isWalled: walls !== undefined,
+        }),
         ...env,
       },
     },

@@ -34,6 +34,8 @@ const CLOSE_MS = 2000;
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
+  // The pool waits for it; its types do not say so.
+  // oxlint-disable-next-line typescript/no-misused-promises
   const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});

@@ -1,25 +1,13 @@
 import {
-  COUNTERS,
   type Page,
   type PageOptions,
   type SessionFilter,
   type SessionQuery,
-  type ToolUsageQuery,
-  type UsageQuery,
   displayText,
   nextSkip,
   skippedBy,
 } from "@skein/core";
-import {
-  KnownError,
-  type MessageRow,
-  type Run,
-  type Session,
-  type ToolUsageRow,
-  type UsageRow,
-  Uuid,
-} from "@skein/protocol";
-import { usageRow, usageSql } from "../sql/usage.ts";
+import { KnownError, type MessageRow, type Run, type Session } from "@skein/protocol";
 import type { Connections } from "./connections.ts";
 import type { Statement, TextRow } from "./query.ts";
 import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessionOf } from "./rows.ts";
@@ -71,61 +59,31 @@ export async function listSessions(connections: Connections, query: SessionQuery
   return { items, cursor: last && rows.length > limit ? `${at} ${last.id}` : null };
 }
 
+/** What the sums of sessions are told apart by. */
+const SUMMED = new Set<keyof SessionFilter>(["tenant", "agentId", "status", "activity", "outcome", "topLevel"]);
+const COUNT: Statement = {
+  name: "skein-count-sums",
+  text: `select coalesce(sum(c.sessions), 0) from (
+      select tenant, agent_id, top_level, status, outcome, sessions from skein.session_counts
+      union all select tenant, agent_id, top_level, status, outcome, sessions from skein.count_changes) c
+    where c.tenant = $1 and ($2::uuid is null or c.agent_id = $2)
+      and ($3::text[] is null or $3 @> array[skein.platform_status(c.status, nullif(c.outcome, ''))])
+      and ($4::text is null or c.status = $4) and ($5::text is null or c.outcome = $5) and (not $6 or c.top_level)`,
+};
+
+/** From the sums where they know what is asked for, otherwise row by row. */
 export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
+  const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
+  if (asked.every(([name]) => SUMMED.has(name as keyof SessionFilter))) {
+    const { tenant, agentId, status, activity, outcome, topLevel } = filter;
+    const statuses = status === undefined ? null : [status].flat();
+    const values = [tenant, agentId ?? null, statuses, activity ?? null, outcome ?? null, topLevel ?? false];
+    return Number((await connections.query(COUNT, values))[0]?.[0]);
+  }
   const { tables, where, values, used } = selection(filter);
   const text = `select count(*)::integer as count from ${tables} where ${where.join(" and ")}`;
   const [row] = await connections.query({ ...statement("count", used, text), patient: true }, values);
   return Number(row?.[0]);
-}
-
-export async function usageOf(connections: Connections, query: UsageQuery): Promise<readonly UsageRow[]> {
-  const { tenant, agentId, sessionId, from, to } = query;
-  if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
-  const { columns, groupBy, needsModels } = usageSql(query, "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')");
-  const rows = await connections.query(
-    {
-      patient: true,
-      text: `select ${columns}
-        from skein.sessions s join skein.runs r on r.session_id = s.id
-        ${needsModels ? "left join skein.run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
-        where s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
-          and ($3::timestamptz is null or r.started_at >= $3) and ($4::timestamptz is null or r.started_at < $4)
-          and ($5::uuid is null or s.id = $5)
-        group by ${groupBy}`,
-    },
-    [tenant, agentId ?? null, from ?? null, to ?? null, sessionId ?? null],
-  );
-  const keyCount = query.secondKey === undefined ? 1 : 2;
-  return rows.map((row) => {
-    const sums = COUNTERS.map((counter, at) => [counter, Number(row[keyCount + 1 + at])]);
-    const keys = row.slice(0, keyCount).map((key) => key ?? "");
-    return usageRow(keys, Number(row[keyCount]), Object.fromEntries(sums));
-  });
-}
-
-/** The name and the end of a call are whole also in the preview of a large body. */
-export async function toolUsageOf(connections: Connections, query: ToolUsageQuery): Promise<readonly ToolUsageRow[]> {
-  const { tenant, agentId, sessionId, from, to } = query;
-  if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
-  const rows = await connections.query(
-    {
-      patient: true,
-      text: `select to_char(e.created_at at time zone 'utc', 'YYYY-MM-DD'), e.data ->> 'name', count(*),
-          count(*) filter (where e.data ->> 'outcome' <> 'unknown'
-            and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)),
-          count(*) filter (where e.data ->> 'outcome' = 'unknown'), sum((e.data ->> 'duration_ms')::bigint)
-        from skein.events e join skein.sessions s on s.id = e.session_id
-        where e.event_type = 'tool.completed' and s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
-          and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
-          and ($5::uuid is null or s.id = $5)
-        group by 1, 2`,
-    },
-    [tenant, agentId ?? null, from ?? null, to ?? null, sessionId ?? null],
-  );
-  return rows.map(([day, tool, ...counts]) => {
-    const [calls = 0, failed = 0, unknown = 0, duration_ms = 0] = counts.map(Number);
-    return { day: day ?? "", tool: tool ?? "", calls, failed, unknown, duration_ms };
-  });
 }
 
 /**

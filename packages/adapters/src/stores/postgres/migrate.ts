@@ -1,45 +1,77 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { KnownError } from "@skein/protocol";
 import type pg from "pg";
-import { MIGRATIONS } from "./migrations/index.ts";
+import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import { VIEWS, VIEWS_HASH } from "./views/index.ts";
 
 const LATEST = MIGRATIONS.at(-1)?.number ?? 0;
 /** The advisory lock under which one process migrates while the others wait. */
 const LOCK = 7300;
+/** How long a migration waits for a table that is in use. Whoever comes after it waits as long, so it lets them go first. */
+const LOCK_TIMEOUT = "2s";
+const ATTEMPTS = 30;
+/** A lock that was not given in time, and a deadlock: both leave everything as it was. */
+const TRY_AGAIN = new Set(["55P03", "40P01"]);
 
-/** Brings the schema up to date: each migration once, in its own transaction. A newer schema is refused. */
+/**
+ * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views anew
+ * in the same transaction, because servers of the version before call them at any moment.
+ *
+ * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed.
+ */
 export async function migrate(client: pg.ClientBase): Promise<void> {
-  if ((await version(client)) === LATEST && (await viewsAreCurrent(client))) return;
-  await client.query("select pg_advisory_lock($1)", [LOCK]);
+  const found = await version(client);
+  if (found > LATEST || (found === LATEST && (await viewsAreCurrent(client)))) return;
+  await lock(client);
   try {
     const current = await version(client);
-    for (const { number, name, sql } of MIGRATIONS) {
-      if (number <= current) continue;
+    if (current > LATEST) return;
+    const missing = MIGRATIONS.filter(({ number }) => number > current);
+    const last = missing.findLast(({ concurrent }) => !concurrent);
+    for (const migration of missing)
+      if (migration !== last && !migration.concurrent) await inTransaction(client, () => apply(client, migration));
+    if (last || !(await viewsAreCurrent(client)))
       await inTransaction(client, async () => {
-        if (number === 1) await client.query(FIRST);
-        await client.query(sql);
-        await client.query("insert into skein.migrations (number, name) values ($1, $2)", [number, name]);
+        if (last) await apply(client, last);
+        await client.query(VIEWS);
+        await client.query("delete from skein.views");
+        await client.query("insert into skein.views (hash) values ($1)", [VIEWS_HASH]);
       });
-    }
-    if (await viewsAreCurrent(client)) return;
-    await inTransaction(client, async () => {
-      await client.query(VIEWS);
-      await client.query("delete from skein.views");
-      await client.query("insert into skein.views (hash) values ($1)", [VIEWS_HASH]);
-    });
+    for (const migration of missing) if (migration.concurrent) await apply(client, migration);
   } finally {
     await client.query("select pg_advisory_unlock($1)", [LOCK]);
   }
 }
 
+/** Asks again and again: PostgreSQL makes no index beside writers while somebody's statement waits for this lock. */
+async function lock(client: pg.ClientBase): Promise<void> {
+  const tried = "select pg_try_advisory_lock($1) as got";
+  while (!(await client.query<{ got: boolean }>(tried, [LOCK])).rows[0]?.got) await delay(100);
+}
+
+async function apply(client: pg.ClientBase, { number, name, sql, oldest, concurrent }: Migration): Promise<void> {
+  if (number === 1) await client.query(FIRST);
+  // Several statements in one query would be a transaction.
+  for (const statement of concurrent ? sql.split(";") : [sql])
+    if (statement.trim() !== "") await client.query(statement);
+  await client.query("insert into skein.migrations (number, name) values ($1, $2)", [number, name]);
+  if (oldest !== undefined)
+    await client.query("update skein.migrations set oldest = $2 where number = $1", [number, oldest]);
+}
+
 async function inTransaction(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
-  await client.query("begin");
-  try {
-    await work();
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
+  for (let attempt = 1; ; attempt++) {
+    await client.query("begin");
+    try {
+      await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await work();
+      await client.query("commit");
+      return;
+    } catch (error) {
+      await client.query("rollback");
+      if (attempt >= ATTEMPTS || !TRY_AGAIN.has((error as { code?: string }).code ?? "")) throw error;
+      await delay(200);
+    }
   }
 }
 
@@ -63,10 +95,19 @@ async function version(client: pg.ClientBase): Promise<number> {
   if (!rows[0]?.there) return 0;
   const found = await client.query<{ number: number | null }>("select max(number) as number from skein.migrations");
   const number = found.rows[0]?.number ?? 0;
-  if (number > LATEST)
+  if (number > LATEST && !(await worksWith(client)))
     throw new KnownError(
       "store_too_new",
       `This database was written by a newer Skein (schema ${number}); this one knows schemas up to ${LATEST}. Use the newer Skein.`,
     );
   return number;
+}
+
+/** Whether every migration that this code does not know works with it. */
+async function worksWith(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ works: boolean }>(
+    "select bool_and(coalesce(oldest <= $1, false)) as works from skein.migrations where number > $1",
+    [LATEST],
+  );
+  return rows[0]?.works ?? false;
 }

@@ -1,7 +1,5 @@
 import {
-  type Claim,
   DUE_LIMIT,
-  type Lease,
   type Snapshot,
   type Store,
   type Stretch,
@@ -13,10 +11,14 @@ import {
 import { type Event, FACT_VERSION, KnownError, Uuid } from "@skein/protocol";
 import { randomBytes } from "node:crypto";
 import { LAST_SEQUENCE, createAppend } from "./append.ts";
+import { claimOf } from "./claim-answer.ts";
 import { createConnections } from "./connections.ts";
+import { createEventMover } from "./event-mover.ts";
 import type { Statement, TextRow } from "./query.ts";
-import { countSessions, listSessions, pageOfMessages, pageOfRuns, toolUsageOf, usageOf } from "./lists.ts";
+import { countSessions, listSessions, pageOfMessages, pageOfRuns } from "./lists.ts";
 import { migrate } from "./migrate.ts";
+import { createRollUp } from "./roll-up.ts";
+import { toolUsageOf, usageOf } from "./usage.ts";
 import { refusePooler } from "./refuse-pooler.ts";
 import { createNotifications } from "./notifications.ts";
 import { createServerClock, onServerClock } from "./server-clock.ts";
@@ -160,6 +162,8 @@ export async function createPostgresStore({
     now,
     read: (sessionId, first, last) => read(sessionId, { after: first - 1, limit: last - first + 1 }),
   });
+  const mover = createEventMover(connections);
+  const rollUp = createRollUp(connections);
   const serverClock = createServerClock({ query, clock });
   await Promise.all([notifications.listening, serverClock.measure()]);
 
@@ -194,6 +198,7 @@ export async function createPostgresStore({
     async append(sessionId, events, options = {}) {
       const appended = await append(sessionId, events, options);
       if (appended.repeated) return appended;
+      rollUp.noted();
       followers.deliver(sessionId, appended.events);
       notifications.announce(sessionId, appended.events.at(-1)?.sequence ?? 0);
       return appended;
@@ -309,6 +314,8 @@ export async function createPostgresStore({
     records: createPostgresRecords(connections, now),
     async close() {
       if (connections.closed) return;
+      mover.stop();
+      rollUp.stop();
       serverClock.stop();
       followers.close();
       await notifications.close();
@@ -320,27 +327,6 @@ export async function createPostgresStore({
 
 function isUuid(id: string): boolean {
   return Uuid.safeParse(id).success;
-}
-
-function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Lease, "fence">): Claim {
-  const [code, first = "", fence, lastSequence] = answer.split(" ");
-  switch (code) {
-    case "leased": {
-      const lease = { sessionId: first, fence: Number(fence), owner, leaseMs };
-      return { kind: "leased", lease, lastSequence: Number(lastSequence) };
-    }
-    case "busy":
-      return { kind: "busy", until: Number(first) };
-    case "none":
-      return { kind: "none", nextAt: first === "0" ? null : Number(first) };
-    case "unreadable":
-      throw new KnownError(
-        "unreadable",
-        `Session ${sessionId} holds facts of a newer Skein. Let a newer one drive it.`,
-      );
-    default:
-      throw sessionNotFound(sessionId);
-  }
 }
 
 function snapshotOf([sequence, version, state]: TextRow): Snapshot {

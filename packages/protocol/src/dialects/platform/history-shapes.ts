@@ -34,6 +34,8 @@ export const HistoryQuery = z.strictObject({
   source: z.string().min(1).max(40).optional(),
   /** Text in the title or in the path of the project. */
   title: z.string().min(1).max(255).optional(),
+  /** `activity`, the default: the one that was active last first. `created`: the newest first. `cost`: the dearest first. `title`: from A to Z. */
+  sort: z.enum(["activity", "created", "cost", "title"]).optional(),
   /** Active at this time or after it; before it. */
   from: Instant.optional(),
   to: Instant.optional(),

@@ -11,4 +11,6 @@ export interface Adoption {
   filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
   /** The files that Claude Code's tools have changed, and how; or how a rewind to a user message would change them. */
   changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[];
+  /** A session of any runtime as a page that can be sent to somebody, or as Markdown. */
+  pageOf(session: Session, events: readonly Event[], format: "html" | "markdown"): Promise<string>;
 }

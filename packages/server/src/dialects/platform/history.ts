@@ -1,7 +1,8 @@
 import { KnownError } from "@skein/protocol";
-import type { Handlers, RawAnswer, RequestContext } from "../../request-context.ts";
+import type { Handlers, RequestContext } from "../../request-context.ts";
 import type { HistoryChange, HistoryPort } from "../../history-port.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { savedFile } from "../../http/saved-file.ts";
 import { type Principal, allows } from "../../keys.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
@@ -38,7 +39,7 @@ export const historyHandlers = {
   }),
   async getHistoryLine({ params: { session_id, offset }, query }, call) {
     const line = await historyWith(call).line(session_id, { offset, ...query }, goneOf(call));
-    return saved(line, `line-${offset}.json`);
+    return savedFile(line, `line-${offset}.json`);
   },
   searchHistory: async ({ query }, call) => ({ checked: await historyOf(call).search(query, goneOf(call)) }),
   getHistoryUsage: async ({ query }, call) => ({ checked: await historyOf(call).usage(query, goneOf(call)) }),
@@ -47,11 +48,11 @@ export const historyHandlers = {
   }),
   async getHistoryFile({ params, query }, call) {
     const name = query.path.toWellFormed().split(/[\\/]/).at(-1) ?? "";
-    return saved(await historyWith(call).file(params.session_id, query, goneOf(call)), name);
+    return savedFile(await historyWith(call).file(params.session_id, query, goneOf(call)), name);
   },
   async exportHistorySession({ params: { session_id }, query: { format } }, call) {
     const ending = { html: "html", markdown: "md", json: "json" }[format];
-    return saved(
+    return savedFile(
       await historyWith(call).export(session_id, format, goneOf(call)),
       `session-${session_id.slice(0, 36)}.${ending}`,
     );
@@ -116,21 +117,6 @@ function goneOf({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort(new KnownError("closed", "The caller is gone.")));
   return gone.signal;
-}
-
-/** An answer that browsers save and never render as a page of this server, whatever its content. */
-function saved(payload: Uint8Array, name: string): RawAnswer {
-  const plain = name.replaceAll(/[^A-Za-z0-9._-]/g, "_").replace(/^\.*/, "") || "file";
-  return {
-    raw: {
-      type: "application/octet-stream",
-      payload: Buffer.from(payload),
-      headers: {
-        "content-disposition": `attachment; filename="${plain.slice(0, 150)}"; filename*=UTF-8''${encodeURIComponent(name.slice(0, 150)).replaceAll(/['()*]/g, "_")}`,
-        "content-security-policy": "default-src 'none'; sandbox",
-      },
-    },
-  };
 }
 
 function closing(reason: StreamEnd): string {

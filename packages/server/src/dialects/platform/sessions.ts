@@ -7,6 +7,7 @@ import {
   type Handlers,
   sessionIn,
 } from "../../request-context.ts";
+import { savedFile } from "../../http/saved-file.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkAgent, checkOpen } from "../claude/rights.ts";
@@ -76,9 +77,16 @@ export const sessionHandlers = {
     return wire(fork);
   },
   cancelSession: ({ params, body }, call) => requestCancel(call, params, body),
-  async exportSession({ params }, call) {
-    const { id } = await sessionIn(call, params);
+  async exportSession({ params, query: { format } }, call) {
+    const session = await sessionIn(call, params);
+    const { id } = session;
     const events = await call.sessions.events(id);
+    if (format !== "json") {
+      const { adoption } = call.shared.deps;
+      if (!adoption) throw new KnownError("not_found", "This server writes no pages of sessions.");
+      const page = await adoption.pageOf(session, events, format);
+      return savedFile(Buffer.from(page), `session-${id}.${format === "html" ? "html" : "md"}`);
+    }
     call.reply.header("content-disposition", `attachment; filename="session-${id}.json"`);
     return { format: "skein.session" as const, version: 1 as const, session_id: id, events: [...events] };
   },

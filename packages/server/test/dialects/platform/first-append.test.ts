@@ -12,7 +12,7 @@ async function transactions(url: string, sessionId: string): Promise<readonly (r
   await client.connect();
   try {
     const { rows } = await client.query<{ types: string[] }>(
-      `select array_agg(event_type order by sequence) as types from skein.events
+      `select array_agg(event_type order by sequence) as types from skein.log_events
        where session_id = $1 group by xmin::text order by min(sequence)`,
       [sessionId],
     );

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@skein/client";
-import { ROUTES } from "@skein/protocol";
+import { type HistorySession, ROUTES } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein";
@@ -102,6 +102,16 @@ test("transcripts are listed, read in pages from their end, searched, counted an
   expect((await client.listHistorySessions({ query: { title: "MARMALADE" } })).data.map(({ id }) => id)).toEqual([
     SESSION,
   ]);
+  const orders: readonly ["title" | "cost" | "created", (session: HistorySession) => string | number][] = [
+    ["title", ({ title }) => title?.toLowerCase() ?? "\uFFFF"],
+    ["cost", ({ cost_micros }) => -(cost_micros ?? 0)],
+    ["created", ({ created_at }) => -Date.parse(created_at)],
+  ];
+  for (const [sort, keyOf] of orders) {
+    const keys = (await client.listHistorySessions({ query: { sort } })).data.map(keyOf);
+    expect([sort, keys]).toEqual([sort, keys.toSorted((one, other) => (one < other ? -1 : 1))]);
+    expect(keys.length).toBe(list.data.length);
+  }
   const first = await client.listHistorySessions({ query: { limit: 1 } });
   const second = await client.listHistorySessions({ query: { limit: 1, cursor: first.next_cursor ?? "" } });
   expect([first.total, second.next_cursor, new Set([first.data[0]?.id, second.data[0]?.id]).size]).toEqual([

@@ -42,11 +42,19 @@ type Questions = {
 export function createQuestions(config: LibraryConfig): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
+  const orders: Readonly<Record<NonNullable<z.output<typeof HistoryQuery>["sort"]>, Order>> = {
+    activity: (one, other) => other.lastActivityAt.getTime() - one.lastActivityAt.getTime(),
+    created: (one, other) => other.timestamp.getTime() - one.timestamp.getTime(),
+    cost: (one, other) => (usage.costOf(other.id) ?? 0) - (usage.costOf(one.id) ?? 0),
+    title: byTitle,
+  };
 
   return {
     async list([query], signal) {
-      const { limit = 50, cursor, offset, project, title, source, from, to } = query as z.output<typeof HistoryQuery>;
+      const { limit = 50, cursor, offset, project, from, to, ...choice } = query as z.output<typeof HistoryQuery>;
+      const { title, source, sort = "activity" } = choice;
       const skipped = offset ?? offsetIn(cursor);
+      if (sort === "cost") await usage.counted();
       const bounds = {
         ...config,
         signal,
@@ -55,9 +63,15 @@ export function createQuestions(config: LibraryConfig): Questions {
         ...(to !== undefined && { until: new Date(to) }),
       };
       const found =
-        title === undefined && source === undefined
+        title === undefined && source === undefined && sort === "activity"
           ? await listSessions({ ...bounds, limit, offset: skipped })
-          : chosen(await listSessions({ ...bounds, limit: Infinity }), { title, source, limit, skipped });
+          : chosen(await listSessions({ ...bounds, limit: Infinity }), {
+              title,
+              source,
+              limit,
+              skipped,
+              order: orders[sort],
+            });
       const { total } = found.pagination;
       const next = skipped + found.data.length;
       return JSON.stringify({
@@ -198,23 +212,35 @@ async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
   return found;
 }
 
+type Order = (one: SessionSummary, other: SessionSummary) => number;
+
+/** From A to Z, those without a title last, as the sessions of a store are. */
+function byTitle({ summary: one }: SessionSummary, { summary: other }: SessionSummary): number {
+  if (!one || !other) return Number(!one) - Number(!other);
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 interface Chosen {
   readonly title: string | undefined;
   readonly source: string | undefined;
   readonly limit: number;
   readonly skipped: number;
+  readonly order: Order;
 }
 
 function chosen(
   { data }: { readonly data: readonly SessionSummary[] },
-  { title, source: agent, limit, skipped }: Chosen,
+  { title, source: agent, limit, skipped, order }: Chosen,
 ) {
   const words = title?.toLowerCase() ?? "";
-  const fitting = data.filter(
-    ({ summary, projectPath, id, source }) =>
-      (agent === undefined || source === agent) &&
-      ((summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words),
-  );
+  const fitting = data
+    .toSorted(order)
+    .filter(
+      ({ summary, projectPath, id, source }) =>
+        (agent === undefined || source === agent) &&
+        ((summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words),
+    );
   return { data: fitting.slice(skipped, skipped + limit), pagination: { total: fitting.length } };
 }
 

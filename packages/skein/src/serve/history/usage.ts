@@ -8,6 +8,8 @@ export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
   /** The last known cost of a session; null before the first count, which this call starts. */
   costOf(sessionId: string): number | null;
+  /** Waits until costs were counted once. */
+  counted(): Promise<void>;
 }
 
 /** How often costs are counted again at most, and only while lists are requested. */
@@ -17,11 +19,12 @@ const COUNT_AGAIN_MS = 60_000;
 export function createUsage(config: LibraryConfig): Usage {
   let costs: ReadonlyMap<string, number> | undefined;
   let countedAt = -Infinity;
+  let counting: Promise<unknown> = Promise.resolve();
 
   function countSoon(): void {
     if (performance.now() - countedAt < COUNT_AGAIN_MS) return;
     countedAt = performance.now();
-    void getUsage({ ...config, timeZone: "UTC" })
+    counting = getUsage({ ...config, timeZone: "UTC" })
       .then(({ bySession }) => (costs = new Map(bySession.map((one) => [one.sessionId, one.costMicros]))))
       // The list is shown without costs.
       .catch(() => undefined);
@@ -31,6 +34,10 @@ export function createUsage(config: LibraryConfig): Usage {
     costOf(sessionId) {
       countSoon();
       return costs ? (costs.get(sessionId) ?? 0) : null;
+    },
+    async counted() {
+      countSoon();
+      if (!costs) await counting;
     },
     async rows({ group_by, from, to, project, time_zone = "UTC" }, signal) {
       const bounds = {

@@ -185,11 +185,11 @@ begin
   end if;
 
   if v_count = 1 then
-    insert into skein.events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
+    insert into skein.log_events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
     values (p_session, v_last, p_ids[1], p_version, p_types[1], p_runs[1], p_bodies[1]::json, p_blobs[1],
       least(v_first, v_limit));
   else
-    insert into skein.events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
+    insert into skein.log_events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
     select p_session, v_last - v_count + i, p_ids[i], p_version, p_types[i], p_runs[i], p_bodies[i]::json, p_blobs[i],
       least(v_first + (i - 1) * interval '1 microsecond', v_limit)
     from generate_series(1, v_count) i;

@@ -99,9 +99,14 @@ begin
   if not found then return false; end if;
   select array_agg(distinct e.blob) into v_blobs
   from skein.events e where e.session_id = p_session and e.blob is not null;
-  delete from skein.events e where e.session_id = p_session;
-  delete from skein.messages m where m.session_id = p_session;
+  -- Before all that the sums were made of: they are corrected by it.
   delete from skein.runs r where r.session_id = p_session;
+  -- First where events are moved from: what is moved meanwhile is then found where it went.
+  if to_regclass('skein.events_single') is not null then
+    execute 'delete from skein.events_single e where e.session_id = $1' using p_session;
+  end if;
+  delete from skein.log_events e where e.session_id = p_session;
+  delete from skein.messages m where m.session_id = p_session;
   delete from skein.run_models m where m.session_id = p_session;
   delete from skein.sessions s where s.id = p_session;
   delete from skein.heads h where h.session_id = p_session;

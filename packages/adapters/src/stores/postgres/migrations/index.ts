@@ -3,11 +3,17 @@ import { sessionLists } from "./0004-session-lists.ts";
 import { runModels } from "./0005-run-models.ts";
 import { lastUsed } from "./0006-last-used.ts";
 import { exactCost } from "./0007-exact-cost.ts";
+import { partitionedEvents } from "./0008-partitioned-events.ts";
+import { firstSums, runsByTime, sums } from "./0009-sums.ts";
 
 export interface Migration {
   readonly number: number;
   readonly name: string;
   readonly sql: string;
+  /** The oldest schema whose code works on a database with this migration, from 8 on. Servers of both versions run during an upgrade. */
+  readonly oldest?: number;
+  /** Only makes indexes, beside writers, and so runs outside of a transaction, after the others. */
+  readonly concurrent?: boolean;
 }
 
 /** In order. A migration that was applied anywhere is never changed; 2 and 3 were functions, which are made anew when they change. */
@@ -17,4 +23,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 5, name: "run models", sql: runModels },
   { number: 6, name: "last used", sql: lastUsed },
   { number: 7, name: "exact cost", sql: exactCost },
+  { number: 8, name: "partitioned events", sql: partitionedEvents, oldest: 7 },
+  { number: 9, name: "sums", sql: sums, oldest: 7 },
+  { number: 10, name: "first sums", sql: firstSums, oldest: 7 },
+  { number: 11, name: "runs by time", sql: runsByTime, oldest: 7, concurrent: true },
 ];

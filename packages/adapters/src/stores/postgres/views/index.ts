@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { append } from "../functions/append.ts";
 import { applyChanges } from "../functions/apply-changes.ts";
 import { storeFunctions } from "../functions/store-functions.ts";
+import { moveEvents } from "../migrations/0008-partitioned-events.ts";
+import { sumFunctions } from "../migrations/0009-sums.ts";
 import { agent } from "./agent.ts";
 import { api } from "./api.ts";
 import { functions } from "./functions.ts";
@@ -9,9 +11,18 @@ import { platform } from "./platform.ts";
 import { sessionMessages } from "./session-messages.ts";
 
 /** The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever their text has changed. */
-export const VIEWS = [applyChanges, append, storeFunctions, functions, platform, agent, api, sessionMessages].join(
-  "\n",
-);
+export const VIEWS = [
+  applyChanges,
+  append,
+  storeFunctions,
+  moveEvents,
+  sumFunctions,
+  functions,
+  platform,
+  agent,
+  api,
+  sessionMessages,
+].join("\n");
 
 /** Which text the functions and views in a database were made from. */
 export const VIEWS_HASH = createHash("sha256").update(VIEWS).digest("hex");

@@ -1,0 +1,17 @@
+import type { UsageRow } from "../api/api.ts";
+import { plural } from "../ui/amounts.ts";
+import { sum } from "./sums.ts";
+
+/** What the figures leave out, and which of them are not certain. */
+export function UsageNotes({ rows }: { rows: readonly UsageRow[] }) {
+  const calls = (count: number): string => plural(count, "model call");
+  const unpriced = sum(rows, (row) => row.unpriced_calls);
+  const estimated = sum(rows, (row) => row.estimated_calls);
+  const simulated = sum(rows, (row) => row.simulated_calls);
+  const notes = [
+    unpriced > 0 && `${calls(unpriced)} without a price left out of the cost.`,
+    estimated > 0 && `${calls(estimated)} broke off: what they cost is estimated.`,
+    simulated > 0 && `${calls(simulated)} simulated: they cost nothing.`,
+  ].filter((note) => note !== false);
+  return notes.length === 0 ? null : <p className="lbl">{notes.join(" ")}</p>;
+}

@@ -1,0 +1,206 @@
+/** `npm run bench -- growth`: whether requests take longer when PostgreSQL has a hundred times as many sessions. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { createDatabase, startPostgres } from "../scripts/postgres.ts";
+import { type Filled, fillPostgres } from "./growth/fill.ts";
+import { startSimulator } from "./loop/simulator.ts";
+import { PROMPT } from "./loop/turns.ts";
+import { type Served, served, stream } from "./server/served.ts";
+import { type Result, median, printed } from "./store/results.ts";
+
+export const summary =
+  "list, count, get, follow, prompt and usage on PostgreSQL with 10,000 and with 1,000,000 sessions";
+
+const HELP = `npm run bench -- growth [options]
+
+Two databases on one PostgreSQL, filled with copies of sessions that the server ran, and the same requests on both by turns.
+1,000,000 sessions are about 20,000,000 events and 20 GB, which are removed afterwards. Ends with 1 if a goal was missed.
+
+  --sessions N   sessions of the large database (default: 1000000)
+  --small N      sessions of the small one (default: 10000)
+  --rounds N     requests of each kind (default: 60)
+  --json         the results as JSON
+
+Examples:
+  npm run bench -- growth
+  npm run bench -- growth --sessions 50000 --small 1000`;
+
+/** A database with its server. */
+interface Side {
+  readonly server: Served;
+  readonly filled: Filled;
+  /** Sessions to ask for. */
+  readonly ids: readonly string[];
+  readonly agentId: string;
+  close(): Promise<void>;
+}
+
+type Ask = (side: Side, at: number) => Promise<unknown>;
+
+const MONTH_MS = 30 * 86_400_000;
+const idOf = ({ ids }: Side, at: number): string => ids[(at * 7) % ids.length] ?? "";
+const path = (route: (side: Side, at: number) => string): Ask => {
+  return (side, at) => side.server.call("GET", route(side, at));
+};
+
+const ASKED: readonly (readonly [what: string, ask: Ask])[] = [
+  ["list: 50 sessions", path(() => "/v1/sessions?limit=50")],
+  [
+    "list: 50 of an agent that failed",
+    path(({ agentId }) => `/v1/sessions?limit=50&agent_id=${agentId}&status=failed`),
+  ],
+  ["list: with their number", path(() => "/v1/sessions?limit=50&count=true")],
+  ["get", path((side, at) => `/v1/sessions/${idOf(side, at)}`)],
+  ["messages", path((side, at) => `/v1/sessions/${idOf(side, at)}/messages`)],
+  ["follow: the whole log as a stream", (side, at) => follow(side, idOf(side, at))],
+  ["prompt: to the end of its run", (side, at) => prompt(side, idOf(side, at + 3))],
+  ["usage by day", path(() => "/v1/usage?group_by=day")],
+  ["usage by model", path(() => "/v1/usage?group_by=model")],
+  ["usage by agent", path(() => "/v1/usage?group_by=agent")],
+  [
+    "usage of the last 30 days",
+    path(() => `/v1/usage?group_by=day&from=${new Date(Date.now() - MONTH_MS).toISOString()}`),
+  ],
+  ["usage of tools", path(() => "/v1/usage/tools")],
+];
+const GOAL = 1.5;
+
+export async function run(args: readonly string[]): Promise<boolean> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      sessions: { type: "string", default: "1000000" },
+      small: { type: "string", default: "10000" },
+      rounds: { type: "string", default: "60" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return true;
+  }
+  const simulator = await startSimulator();
+  const postgres = await startPostgres({ prefix: "skein-bench-pg-", settings: SETTINGS });
+  const folder = mkdtempSync(join(tmpdir(), "skein-bench-"));
+  const results: Result[] = [];
+  try {
+    const side = (sessions: string): Promise<Side> =>
+      open({ sessions: Number(sessions), serverUrl: postgres.url, folder, modelUrl: simulator.url });
+    const small = await side(values.small);
+    const large = await side(values.sessions);
+    for (const [what, ask] of ASKED)
+      results.push(await compared(what, ask, { small, large, rounds: Number(values.rounds) }));
+    await small.close();
+    await large.close();
+    const { events, bytes, seconds, sessions } = large.filled;
+    console.error(
+      `${sessions} sessions, ${events} events, ${(bytes / 1e9).toFixed(1)} GB, filled in ${seconds.toFixed(0)} s`,
+    );
+  } finally {
+    await simulator.close();
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  console.log(values.json ? JSON.stringify(results) : printed(results));
+  return results.every(({ passed }) => passed !== false);
+}
+
+/** Filling needs no safety; what is measured is compared with the same settings. */
+const SETTINGS = {
+  fsync: "off",
+  full_page_writes: "off",
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  max_wal_size: "4GB",
+  shared_buffers: "1GB",
+  max_connections: "100",
+};
+
+async function compared(
+  what: string,
+  ask: Ask,
+  { small, large, rounds }: { readonly small: Side; readonly large: Side; readonly rounds: number },
+): Promise<Result> {
+  const times = { small: [] as number[], large: [] as number[] };
+  for (let at = -5; at < rounds; at++)
+    // By turns, so that whatever else the machine does falls on both.
+    for (const name of ["small", "large"] as const) {
+      const began = performance.now();
+      await ask(name === "small" ? small : large, at + 5);
+      if (at >= 0) times[name].push(performance.now() - began);
+    }
+  const [value, floor] = [median(times.large), median(times.small)];
+  const ratio = value / floor;
+  return { what, store: "postgres", value, unit: "ms", floor, ratio, goal: `≤ ${GOAL} ×`, passed: ratio <= GOAL };
+}
+
+async function open(options: {
+  readonly sessions: number;
+  readonly serverUrl: string;
+  readonly folder: string;
+  readonly modelUrl: string;
+}): Promise<Side> {
+  const { url } = await createDatabase(options.serverUrl);
+  const data = join(options.folder, String(options.sessions));
+  mkdirSync(data, { recursive: true });
+  const first = await served(url, data, options.modelUrl);
+  const agents = await Promise.all(
+    ["Anna", "Bert", "Carl"].map((name) => first.call("POST", "/v1/agents", { name, tools: ["add"] })),
+  );
+  for (let at = 0; at < 12; at++) {
+    const { id } = await first.call("POST", "/v1/sessions", {
+      agent_id: agents[at % 3]?.["id"],
+      title: `Session ${at}`,
+    });
+    for (let turn = 0; turn <= at % 2; turn++) await prompt({ server: first }, String(id));
+  }
+  await first.close();
+  const filled = await fillPostgres({
+    url,
+    sessions: options.sessions,
+    at: 1,
+    progress: (done) => process.stderr.write(`\r${done} of ${options.sessions} sessions `),
+  });
+  process.stderr.write("\n");
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client
+    .query<{ id: string }>("select id from skein.sessions tablesample system_rows(500)")
+    .catch(() => client.query<{ id: string }>("select id from skein.sessions order by md5(id::text) limit 500"));
+  await client.end();
+  const server = await served(url, data, options.modelUrl);
+  return {
+    server,
+    filled,
+    ids: rows.map(({ id }) => id),
+    agentId: String(agents[0]?.["id"]),
+    close: () => server.close(),
+  };
+}
+
+async function prompt({ server }: Pick<Side, "server">, id: string): Promise<void> {
+  const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
+  await server.call("GET", `/v1/sessions/${id}`);
+  const before = await server.call("GET", `/v1/sessions/${id}/events?order=last&limit=1`);
+  const last = (before["data"] as readonly { sequence: number }[])[0]?.sequence ?? 0;
+  const { response } = await stream(server, `/v1/sessions/${id}/events?after=${last}`, (text) => {
+    if (text.includes("event: session.completed")) resolve();
+    if (text.includes("event: session.failed")) reject(new Error(text));
+  });
+  await server.call("POST", `/v1/sessions/${id}/messages`, { role: "user", content: { text: PROMPT } });
+  await completed;
+  response.destroy();
+}
+
+async function follow({ server }: Side, id: string): Promise<void> {
+  const { promise: whole, resolve } = Promise.withResolvers<void>();
+  const { response } = await stream(server, `/v1/sessions/${id}/events?after=0`, (text) => {
+    if (text.includes("event: session.completed")) resolve();
+  });
+  await whole;
+  response.destroy();
+}

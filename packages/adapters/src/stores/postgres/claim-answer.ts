@@ -1,0 +1,24 @@
+import { type Claim, type Lease, sessionNotFound } from "@skein/core";
+import { KnownError } from "@skein/protocol";
+
+/** What the words of skein.claim mean. */
+export function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Lease, "fence">): Claim {
+  const [code, first = "", fence, lastSequence] = answer.split(" ");
+  switch (code) {
+    case "leased": {
+      const lease = { sessionId: first, fence: Number(fence), owner, leaseMs };
+      return { kind: "leased", lease, lastSequence: Number(lastSequence) };
+    }
+    case "busy":
+      return { kind: "busy", until: Number(first) };
+    case "none":
+      return { kind: "none", nextAt: first === "0" ? null : Number(first) };
+    case "unreadable":
+      throw new KnownError(
+        "unreadable",
+        `Session ${sessionId} holds facts of a newer Skein. Let a newer one drive it.`,
+      );
+    default:
+      throw sessionNotFound(sessionId);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Connections } from "./connections.ts";
+
+/** Adds up what sessions and runs came to, now and then. Nothing depends on it but how soon sums are answered. */
+export interface RollUp {
+  /** Something was appended, so there is something to add up. */
+  noted(): void;
+  stop(): void;
+}
+
+const EVERY_MS = 5000;
+/** Runs per transaction. More are left after a migration, or if no server worked for a while. */
+const RUNS = 2000;
+const STATEMENT = { name: "skein-roll-up", text: "select skein.roll_up($1)", patient: true };
+
+export function createRollUp(connections: Connections): RollUp {
+  let isDue = true;
+  let isBusy = false;
+  const over = new AbortController();
+
+  async function rollUp(): Promise<void> {
+    if (isBusy || !isDue) return;
+    isBusy = true;
+    isDue = false;
+    try {
+      while (!over.signal.aborted && Number((await connections.query(STATEMENT, [RUNS]))[0]?.[0]) === RUNS);
+    } catch {
+      // The database is away; what is left is added up the next time.
+      isDue = true;
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  const timer = setInterval(() => void rollUp(), EVERY_MS).unref();
+  return {
+    noted() {
+      isDue = true;
+    },
+    stop() {
+      over.abort();
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
+import type { SessionFilter, Store, UsageQuery } from "@skein/core";
+import { createScript } from "@skein/core/testing";
+import { createIds } from "@skein/protocol";
+import pg from "pg";
+import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { type Database, createDatabase } from "../../../../scripts/postgres.ts";
+import { storeBefore } from "./version-before.ts";
+
+const server = inject("postgres");
+const ids = createIds();
+const DAY_MS = 86_400_000;
+const noon = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
+
+let database: Database;
+let client: pg.Client;
+/** Counts every row each time, so that it says what is right. */
+let before: Store;
+let clock = noon;
+let closing = async (): Promise<void> => {};
+
+beforeEach(async () => {
+  database = await createDatabase(server.url, { template: "template1" });
+  client = new pg.Client(database.url);
+  await client.connect();
+});
+afterEach(async () => {
+  await closing();
+  await before.close();
+  await client.end();
+  await database.drop();
+});
+
+async function opened(): Promise<Store> {
+  // Servers of the version before refuse to start on a newer schema; one that runs already works on.
+  before = await (await storeBefore())({ url: database.url, poolSize: 2 });
+  return createPostgresStore({ url: database.url, poolSize: 4, now: () => clock }).then((store) => {
+    closing = () => store.close();
+    return store;
+  });
+}
+
+const QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
+  { by: "day" },
+  { by: "model" },
+  { by: "agent" },
+  { by: "project" },
+  { by: "session" },
+  { by: "day", secondKey: "model" },
+  { by: "day", from: at(-1.5) },
+  { by: "model", from: at(-1), to: at(0.25) },
+  { by: "agent", from: at(-2.5), to: at(-0.5) },
+  { by: "day", from: at(0.1), to: at(0.2) },
+];
+const FILTERS: readonly Omit<SessionFilter, "tenant">[] = [
+  {},
+  { status: "completed" },
+  { status: ["running", "pending"] },
+  { activity: "idle" },
+  { outcome: "completed", topLevel: true },
+  { createdAfter: at(-1.5) },
+];
+
+function at(days: number): string {
+  return new Date(noon + days * DAY_MS).toISOString();
+}
+
+/** What the sums say, and what counting every row says. */
+async function expectSame(store: Store): Promise<void> {
+  const sorted = (rows: readonly object[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
+  for (const query of QUERIES) {
+    const asked = { tenant: "default", ...query };
+    expect([query, sorted(await store.usage(asked))]).toEqual([query, sorted(await before.usage(asked))]);
+    expect([query, sorted(await store.toolUsage(asked))]).toEqual([query, sorted(await before.toolUsage(asked))]);
+  }
+  for (const filter of FILTERS) {
+    const asked = { tenant: "default", ...filter };
+    expect([filter, await store.count(asked)]).toEqual([filter, await before.count(asked)]);
+  }
+}
+
+async function rollUp(): Promise<number> {
+  return (await client.query<{ runs: number }>("select skein.roll_up(1000) as runs")).rows[0]?.runs ?? -1;
+}
+
+test("sums say the same as counting every row: before they are added up, afterwards, and when sessions are deleted", async () => {
+  const store = await opened();
+  const sessions: string[] = [];
+  for (const day of [-2, -1, -1, 0]) {
+    clock = noon + day * DAY_MS;
+    const script = createScript({ store, ids });
+    await script.create();
+    await script.toolTurn("one");
+    await script.toolTurn("two");
+    sessions.push(script.sessionId);
+  }
+  const open = createScript({ store, ids });
+  await open.create();
+  await open.prompt("not answered yet");
+  await expectSame(store);
+  expect(await rollUp()).toBe(8);
+  await expectSame(store);
+  const rows = async (table: string): Promise<number> =>
+    Number((await client.query(`select count(*) as n from skein.${table}`)).rows[0].n);
+  expect([await rows("count_changes"), await rows("open_runs")]).toEqual([0, 0]);
+
+  await createScript({ store, ids, sessionId: sessions[3] ?? "" }).toolTurn("three");
+  await store.delete(sessions[1] ?? "");
+  await expectSame(store);
+  await rollUp();
+  await expectSame(store);
+  for (const sessionId of [sessions[0], sessions[2], sessions[3], open.sessionId]) await store.delete(sessionId ?? "");
+  await rollUp();
+  expect(await store.usage({ tenant: "default", by: "day" })).toEqual([]);
+  expect(await store.count({ tenant: "default" })).toBe(0);
+});
+
+test("a run that is corrected after it was added up is in the sums once, as it is now", async () => {
+  const store = await opened();
+  const script = createScript({ store, ids });
+  await script.create();
+  await script.toolTurn("one");
+  await rollUp();
+  await client.query("update skein.runs set cost_micros = cost_micros + 7");
+  await expectSame(store);
+  await rollUp();
+  await expectSame(store);
+});
+
+test("what servers of the version before write is in the sums", async () => {
+  const store = await opened();
+  const script = createScript({ store: before, ids });
+  await script.create();
+  await script.toolTurn("one");
+  await expectSame(store);
+  await rollUp();
+  await expectSame(store);
+});

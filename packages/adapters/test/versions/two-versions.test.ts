@@ -1,0 +1,153 @@
+import { createPostgresStore } from "@skein/adapters/stores/postgres";
+import type { Store } from "@skein/core";
+import { createScript } from "@skein/core/testing";
+import { type Event, createIds } from "@skein/protocol";
+import pg from "pg";
+import { afterEach, expect, inject, test } from "vitest";
+import { createDatabase } from "../../../../scripts/postgres.ts";
+import { storeBefore } from "./version-before.ts";
+
+const server = inject("postgres");
+const ids = createIds();
+const createStoreBefore = await storeBefore();
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function emptyDatabase(): Promise<string> {
+  const { url, drop } = await createDatabase(server.url, { template: "template1" });
+  cleanups.push(drop);
+  return url;
+}
+
+async function opened(create: typeof createPostgresStore, url: string): Promise<Store> {
+  const store = await create({ url, poolSize: 4 });
+  cleanups.push(() => store.close());
+  return store;
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  await client.connect();
+  cleanups.push(() => client.end());
+  return client;
+}
+
+/** A database of the schema before, with sessions, and with a body that is a blob. */
+async function filled(sessions: number) {
+  const url = await emptyDatabase();
+  const before = await opened(createStoreBefore, url);
+  const scripts = Array.from({ length: sessions }, () => createScript({ store: before, ids }));
+  for (const script of scripts) {
+    await script.create();
+    await script.toolTurn("hi");
+  }
+  const metadata = { text: "x".repeat(20_000) };
+  await scripts[0]?.append([{ event_type: "session.edited", data: { metadata } }]);
+  return { url, before, scripts };
+}
+
+/** Keeps the events where they are, as another process would that is about to move them. */
+async function holdMover(url: string): Promise<() => Promise<unknown>> {
+  const client = await connected(url);
+  await client.query("select pg_advisory_lock(7304)");
+  return () => client.query("select pg_advisory_unlock(7304)");
+}
+
+const wholeLog = (events: readonly Event[]): readonly number[] => events.map(({ sequence }) => sequence);
+const counted = (length: number): readonly number[] => Array.from({ length }, (_, at) => at + 1);
+const SINGLE = "select relname as name from pg_class where relname = 'events_single'";
+
+test("a server of the version before works on while the new one migrates, moves the events, and works beside it", async () => {
+  const { url, before, scripts } = await filled(12);
+  const client = await connected(url);
+  const over = new AbortController();
+  let turns = 0;
+  const [busy] = scripts;
+  const working = (async () => {
+    for (; !over.signal.aborted || turns < 5; turns++) {
+      await busy?.toolTurn(`turn ${turns}`);
+      const { items } = await before.list({ tenant: "default" });
+      expect(items).toHaveLength(12);
+      await before.read(busy?.sessionId ?? "");
+    }
+  })();
+  const now = await opened(createPostgresStore, url);
+  const newcomer = createScript({ store: now, ids, sessionId: scripts[1]?.sessionId ?? "" });
+  await newcomer.toolTurn("from the new version");
+  await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 30_000 }).toEqual([]);
+  over.abort();
+  await working;
+
+  for (const { sessionId } of scripts) {
+    const log = await now.read(sessionId);
+    expect(await before.read(sessionId)).toEqual(log);
+    expect(wholeLog(log)).toEqual(counted(log.length));
+  }
+  const usage = { tenant: "default", by: "agent" } as const;
+  expect(await before.usage(usage)).toEqual(await now.usage(usage));
+  const { rows } = await client.query(
+    "select tableoid::regclass::text as part, count(*)::integer as events from skein.log_events group by 1",
+  );
+  expect(rows.length).toBeGreaterThan(2);
+  await before.delete(scripts[2]?.sessionId ?? "");
+  expect(await now.get(scripts[2]?.sessionId ?? "")).toBeUndefined();
+});
+
+test("events that were not moved yet are read, repeated, scanned and deleted as the others", async () => {
+  const { url, before, scripts } = await filled(3);
+  const release = await holdMover(url);
+  const now = await opened(createPostgresStore, url);
+  const client = await connected(url);
+  const [first, second] = scripts;
+  const id = first?.sessionId ?? "";
+  const stored = await now.read(id);
+  const again = stored.slice(-1).map(({ id: eventId, event_type, data }) => ({ id: eventId, event_type, data }));
+  expect(await now.append(id, again as never)).toMatchObject({ repeated: true, events: stored.slice(-1) });
+  await createScript({ store: now, ids, sessionId: id }).append([
+    { event_type: "session.edited", data: { title: "later" } },
+  ]);
+  expect(wholeLog(await before.read(id))).toEqual(counted(stored.length + 1));
+  let scanned = 0;
+  for await (const event of now.scan()) scanned += Number(event.session_id === id);
+  expect(scanned).toBe(stored.length + 1);
+  await now.delete(second?.sessionId ?? "");
+  const left = "select count(*)::integer as left from skein.events where session_id = $1";
+  expect((await client.query(left, [second?.sessionId])).rows).toEqual([{ left: 0 }]);
+  expect((await client.query(SINGLE)).rows).toEqual([{ name: "events_single" }]);
+
+  await release();
+  await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 20_000 }).toEqual([]);
+  expect(wholeLog(await now.read(id))).toEqual(counted(stored.length + 1));
+  const { rows } = await client.query("select count(distinct position) = count(*) as once from skein.events");
+  expect(rows).toEqual([{ once: true }]);
+});
+
+test("a migration that waits for a table lets the servers that use it go first", async () => {
+  const { url, before, scripts } = await filled(1);
+  const reader = await connected(url);
+  await reader.query("begin; select from skein.events limit 1");
+  const opening = opened(createPostgresStore, url);
+  const client = await connected(url);
+  const waits = "select count(*)::integer as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'";
+  await expect.poll(async () => (await client.query(waits)).rows, { timeout: 10_000 }).toEqual([{ waiting: 1 }]);
+  await scripts[0]?.toolTurn("meanwhile");
+  await reader.query("commit");
+  const now = await opening;
+  expect(await now.read(scripts[0]?.sessionId ?? "")).toEqual(await before.read(scripts[0]?.sessionId ?? ""));
+});
+
+test("a newer schema that works with this version is opened and left alone; any other is refused", async () => {
+  const url = await emptyDatabase();
+  await (await opened(createPostgresStore, url)).close();
+  const client = await connected(url);
+  const functions = "select hash from skein.views";
+  await client.query(`insert into skein.migrations (number, name, oldest) values (998, 'expand', 8);
+    update skein.views set hash = 'of a newer version'`);
+  const store = await opened(createPostgresStore, url);
+  await createScript({ store, ids }).create();
+  expect((await client.query(functions)).rows).toEqual([{ hash: "of a newer version" }]);
+  await client.query("insert into skein.migrations (number, name, oldest) values (999, 'contract', 998)");
+  await expect(createPostgresStore({ url })).rejects.toMatchObject({ code: "store_too_new" });
+});

@@ -1,0 +1,17 @@
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { pathToFileURL } from "node:url";
+import type { createPostgresStore } from "@skein/adapters/stores/postgres";
+
+/**
+ * The PostgreSQL store of the schema before this one, whole and as it was: its code, with the code of core that it used, in
+ * one file. `npm run freeze` writes the file of the schema of today; a new migration is tested against it.
+ */
+export async function storeBefore(): Promise<typeof createPostgresStore> {
+  const text = gunzipSync(readFileSync(new URL("schema-7.mjs.gz", import.meta.url))).toString();
+  const pg = pathToFileURL(createRequire(import.meta.url).resolve("pg")).href;
+  const module = text.replace('from"pg"', `from${JSON.stringify(pg)}`);
+  const url = `data:text/javascript;base64,${Buffer.from(module).toString("base64")}`;
+  return ((await import(url)) as { createPostgresStore: typeof createPostgresStore }).createPostgresStore;
+}

@@ -1,0 +1,57 @@
+import pg from "pg";
+import { expect, inject, test } from "vitest";
+import { createDatabase } from "../../../scripts/postgres.ts";
+import { scripted, session, settled, testServer } from "./world.ts";
+
+const DAYS_AGO = "now() - interval '40 days'";
+
+test("a server removes whole sessions that are older than their tenant keeps them, says which, and keeps those that wait", async () => {
+  const { template, url: serverUrl } = inject("postgres");
+  const { url, drop } = await createDatabase(serverUrl, { template });
+  const ask = { name: "ask", description: "Asks.", input_schema: { type: "object" } };
+  const first = await testServer({ store: url });
+  const { call } = first;
+  const old = await session(call, {});
+  await call("POST", `${old.path}/messages`, { role: "user", content: { text: "Hello." } });
+  await settled(call, old.path);
+  const recent = await session(call, {});
+  const waiting = await session(call, { frontend_tools: [ask] });
+  const text = scripted("Ask.", [{ tools: [{ name: "ask", id: "call_1" }] }]);
+  await call("POST", `${waiting.path}/messages`, { role: "user", content: { text } });
+  await expect
+    .poll(async () => (await call("GET", waiting.path)).body["activity"], { timeout: 20_000 })
+    .toBe("awaiting");
+  await first.close();
+
+  const client = new pg.Client(url);
+  await client.connect();
+  for (const { id } of [old, waiting]) {
+    await client.query(`update skein.heads set updated_at = ${DAYS_AGO} where session_id = $1`, [id]);
+    await client.query(`update skein.sessions set created_at = ${DAYS_AGO} where id = $1`, [id]);
+  }
+  const second = await testServer({ store: url, config: { retention: { "*": 30, other: 1 } } });
+  const passes = () => second.logged.filter(({ event }) => event === "retention.pass");
+  await expect.poll(() => passes().length, { timeout: 20_000 }).toBe(2);
+  expect(passes()).toContainEqual({
+    level: "info",
+    event: "retention.pass",
+    tenant: "default",
+    kept_days: 30,
+    removed: 1,
+  });
+  expect(second.logged.filter(({ event }) => event === "session.removed")).toEqual([
+    expect.objectContaining({ reason: "retention", tenant: "default", session_id: old.id }),
+  ]);
+  const left = await client.query("select count(*)::integer as left from skein.events where session_id = $1", [old.id]);
+  expect(left.rows).toEqual([{ left: 0 }]);
+  for (const { path } of [recent, waiting]) expect((await second.call("GET", path)).status).toBe(200);
+
+  // A second server of the same store finds that the pass of this hour is done.
+  const third = await testServer({ store: url, config: { retention: { "*": 0.001 } } });
+  expect((await third.call("GET", recent.path)).status).toBe(200);
+  expect(third.logged.filter(({ event }) => event === "retention.pass")).toEqual([]);
+  await second.close();
+  await third.close();
+  await client.end();
+  await drop();
+});
