@@ -66,6 +66,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           rules: options.rules,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
+          simulated: model.simulated,
           oauth:
             options.claudeOauthToken === undefined
               ? undefined
@@ -87,6 +88,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,
+    memories: memories.all,
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });
