@@ -89,7 +89,12 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     report,
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
-  const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
+  const tracing = createTracing({
+    store: deps.store,
+    telemetry: deps.telemetry,
+    withContent: deps.traceContent,
+    report,
+  });
   const shared: ServerContext = {
     deps,
     limits,
