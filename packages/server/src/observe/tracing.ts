@@ -5,9 +5,9 @@ import { type TraceParent, type TracedRun, endsSpan, parseTraceParent, spanOf } 
 export interface TracingDeps {
   readonly store: Store;
   /** Whom it is told to; without one nothing is traced. */
-  readonly telemetry: Telemetry | undefined;
+  readonly telemetry?: Telemetry | undefined;
   /** Whether spans have what was said and done. */
-  readonly withContent?: boolean | undefined;
+  readonly traceContent?: boolean | undefined;
   readonly report: (error: unknown) => void;
 }
 
@@ -23,7 +23,7 @@ const REMEMBERED = 10_000;
 const PLACE = { tenant: "$trace", kind: "parent" } as const;
 const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 
-export function createTracing({ store, telemetry, withContent = false, report }: TracingDeps): Tracing {
+export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
   /** Those of this process, which are known before they are stored: a call may be over by then. */
@@ -71,7 +71,8 @@ export function createTracing({ store, telemetry, withContent = false, report }:
       parentOf(runId),
       agentOf(event.session_id),
     ]);
-    const span = agent && spanOf(event, { runId, events: [...events, event], agent, parent, withContent });
+    const span =
+      agent && spanOf(event, { runId, events: [...events, event], agent, parent, withContent: traceContent });
     if (span) told.span(span);
     if (event.event_type === "step.generated") tellCall(event, span ? span.endMs - span.startMs : undefined);
     if (event.event_type !== "session.completed" && event.event_type !== "session.failed") return;
