@@ -138,8 +138,8 @@ addresses = [${addresses}]
 [worker.invoker]
 request-identity-private-key-pem-file = "${pem}"
 http2-keep-alive-interval = "1s"
-http2-keep-alive-timeout = "2s"
-connect-timeout = "1s"
+http2-keep-alive-timeout = "8s"
+connect-timeout = "3s"
 http2-streams-per-connection-limit = 8
 
 [admin]

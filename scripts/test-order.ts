@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take longer than about ten seconds on two quiet cores, the longest first. The others follow by size. */
 export const LONG_FILES: readonly string[] = [
   "apps/console/test/browser/console.test.ts",
+  "apps/console/test/browser/troubles.test.ts",
   "scripts/test/kill.test.ts",
   "packages/history/test/migrate-kill.test.ts",
   "packages/cli/test/chat.test.ts",

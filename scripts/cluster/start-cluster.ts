@@ -99,7 +99,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   // The first one brings the schema up to date; the others find it so.
   for (const process_ of processes.slice(0, 1)) await process_.start();
   await Promise.all(processes.slice(1).map((process_) => process_.start()));
-  await registerDeployment({ url: places.restateAdmin }, places.workers);
+  // Workers of the local engine do not listen for Restate.
+  if (options.env?.["SKEIN_ENGINE"] !== "local") await registerDeployment({ url: places.restateAdmin }, places.workers);
   return {
     folder,
     url: `http://127.0.0.1:${apis.port}`,

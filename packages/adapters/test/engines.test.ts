@@ -179,6 +179,31 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(after.begun).toContain(script.sessionId);
   });
 
+  test("a session that began under an old version whose workers are gone goes on under the new one at once", async () => {
+    const { service, balancer: old, store, register, prompted, answers } = await cluster();
+    const held = Promise.withResolvers<void>();
+    const before = await worker({ service, store, balancer: old, work: () => held.promise });
+    await register();
+    const script = await prompted();
+    await expect.poll(() => before.driving(), SOON).toBe(1);
+    const next = await startBalancer();
+    onTestFinished(() => next.close());
+    const after = await worker({ service, store, balancer: next });
+    await register(next);
+    old.remove(before.port);
+    const cutAt = Date.now();
+    old.cut();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    expect(Date.now() - cutAt).toBeLessThan(5000);
+    expect(after.begun).toEqual([script.sessionId]);
+    held.resolve();
+  });
+
+  test("a cluster that does not answer is named, with what to check", async () => {
+    const away = createIngress({ urls: [nobodyListens], service: "none" });
+    await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
+  });
+
   test("a wake-up goes to another ingress if one is away, and a session that nobody could announce is found by the sweep", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;

@@ -5,7 +5,7 @@ import { createFolderFileStore } from "@skein/adapters/files/folder";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
-import { type FileStore, type Store, createMemoryStore, keepLargeTexts } from "@skein/core";
+import { type FileStore, type Store, createMemoryStore, keepLargeTexts, orphanedFiles } from "@skein/core";
 import { createScript, describeStore } from "@skein/core/testing";
 import { KnownError, createIds } from "@skein/protocol";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -142,4 +142,18 @@ test("nobody reads a text of another session by its hash", async () => {
   await thief.prompt(place);
   const { items } = await store.messages(thief.sessionId);
   expect(JSON.stringify([items, await store.read(thief.sessionId)])).not.toContain("Zeile");
+});
+
+test("files of a session that is not there are found, those of one that is about to begin are not", async () => {
+  const [plain, files] = [createMemoryStore(), createFolderFileStore({ folder: await tempFolder() })];
+  const store = keepLargeTexts({ store: plain, files });
+  const [kept, beginning] = [createScript({ store, ids }), createScript({ store, ids })];
+  await kept.create();
+  await kept.prompt(LARGE);
+  const bytes = new Uint8Array(1);
+  const gone = "01a1de6b-ce85-73e6-957e-30f2af6e7b79";
+  for (const sessionId of [gone, beginning.sessionId])
+    await files.put({ sessionId, fileId: "f", filename: "x", bytes });
+  const found = await orphanedFiles(store, files, () => beginning.create());
+  expect(found).toEqual([gone]);
 });

@@ -59,7 +59,12 @@ export function createIngress({ urls, service, token, fetch: send = fetch }: Ing
         problem = error;
       }
     }
-    throw problem;
+    const { message, cause } = problem as Error;
+    const why = cause instanceof Error && cause.message !== "" ? `${message} (${cause.message})` : message;
+    throw new Error(
+      `No ingress of Restate answers at ${urls.join(", ")}: ${why}. Sessions wait, and wake-ups are sent again until one does. Check SKEIN_RESTATE_URL.`,
+      { cause: problem },
+    );
   }
 
   return {
