@@ -1,4 +1,4 @@
-import type { Bus, Engine, FileStore, KeyPolicy, Live, ModelCatalog, Store } from "@skein/core";
+import type { Bus, Engine, FileStore, KeyPolicy, Live, ModelCatalog, SessionsDeps, Store } from "@skein/core";
 import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
@@ -71,6 +71,8 @@ export interface ServerDeps {
   readonly bus?: Bus | undefined;
   /** Keeps the files that agents make. */
   readonly files?: FileStore | undefined;
+  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  readonly forget?: SessionsDeps["forget"];
   /** Answers SQL. Without it, SQL is off. */
   readonly sql?: SqlPort | undefined;
   /** Reads Claude Code's own sessions. Without it, the history routes are closed. */

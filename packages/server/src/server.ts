@@ -106,7 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     checkFiles: createFilesCheck(deps.files),
     webhooks,
     tracing,
-    viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
+    viewOf: createTenantViews({ ...deps, ids, now }),
     ids,
     now,
     stopping: stopping.signal,

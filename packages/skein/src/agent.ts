@@ -199,6 +199,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     agents,
     files,
     memoryNamed: memories.named,
+    memories: memories.all,
     startsLater: true,
     // Unexpected errors become warnings of the process, and do not end it.
     report: (error) => process.emitWarning(error instanceof Error ? error : String(error)),

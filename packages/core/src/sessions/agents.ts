@@ -1,3 +1,4 @@
+import { checkSampling } from "./agent-settings.ts";
 import {
   type Agent,
   AgentConfig,
@@ -91,7 +92,7 @@ export function createAgents({
   return {
     async create(input, id) {
       const at = new Date(now()).toISOString();
-      const columns = columnsOf(parseInput(CreateAgent, input));
+      const columns = checkedColumns(input);
       const known = id === undefined ? undefined : await records.get(tenant, "agent", id);
       if (known) return known.value as Agent;
       return save({ id: id ?? ids(), version: 1, ...columns, status: "active", created_at: at, updated_at: at }, 0);
@@ -121,11 +122,17 @@ export function createAgents({
     patch: (id, input, expect) =>
       change(id, expect, (agent) => {
         const { tags, default_model_id } = agent;
-        return columnsOf(parseInput(CreateAgent, { ...agent.config, tags, default_model_id, ...input }));
+        return checkedColumns({ ...agent.config, tags, default_model_id, ...input });
       }),
     archive: (id) => change(id, undefined, () => ({ status: "archived" })),
     restore: (id) => change(id, undefined, () => ({ status: "active" })),
   };
+}
+
+function checkedColumns(input: unknown) {
+  const parsed = parseInput(CreateAgent, input);
+  checkSampling(parsed);
+  return columnsOf(parsed);
 }
 
 /** The platform API's columns stand beside the configuration that they are taken from. */

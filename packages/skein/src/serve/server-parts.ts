@@ -65,6 +65,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           rules: options.rules,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
+          simulated: model.simulated,
           oauth:
             options.claudeOauthToken === undefined
               ? undefined
@@ -86,6 +87,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,
+    memories: memories.all,
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });

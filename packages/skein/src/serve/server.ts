@@ -77,6 +77,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     live: host.live,
     process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
+    forget: host.forget,
     wake: host.engine.wake,
     driven: host.driven,
     engineCheck: parts.engineCheck,

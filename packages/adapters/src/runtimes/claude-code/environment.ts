@@ -1,15 +1,27 @@
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ResolvedOptions } from "./options.ts";
 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/**
+ * The longest path of a temporary folder. Claude Code's own sandbox makes sockets in it, whose paths may have 107 bytes.
+ */
+const LONGEST_TEMPORARY = 70;
+
+interface EnvironmentParts {
+  readonly configDir: string;
+  readonly apiEnv: Readonly<Record<string, string>>;
+  /** Whether the child sees nothing but its own folders. It has no sandbox of Claude Code's own then. */
+  readonly isWalled: boolean;
+}
+
 /** The whole environment of a child. Nothing of this process's own gets into it. */
 export function childEnvironment(
   options: ResolvedOptions,
-  { configDir, apiEnv }: { readonly configDir: string; readonly apiEnv: Readonly<Record<string, string>> },
+  { configDir, apiEnv, isWalled }: EnvironmentParts,
 ): Record<string, string> {
-  const temporary = join(configDir, "tmp");
+  const temporary = temporaryFolder(configDir, isWalled);
   mkdirSync(temporary, { recursive: true, mode: 0o700 });
   return {
     PATH,
@@ -25,6 +37,12 @@ export function childEnvironment(
     ...(options.enable_file_checkpointing && { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "true" }),
     ...apiEnv,
   };
+}
+
+/** In the child's own folder, or beside it where the path would be too long for sockets. */
+function temporaryFolder(configDir: string, isWalled: boolean): string {
+  const own = join(configDir, "tmp");
+  return isWalled || Buffer.byteLength(own) <= LONGEST_TEMPORARY ? own : join(dirname(configDir), "tmp");
 }
 
 /** Makes a resumed child go on with the turn that broke off, instead of waiting for a prompt. */
