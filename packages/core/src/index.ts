@@ -3,6 +3,7 @@
 // The ports: what others implement.
 export type { AgentMemory } from "./ports/agent-memory.ts";
 export type { Bus, Shown } from "./ports/bus.ts";
+export type { Telemetry, TelemetryAttributes, TelemetrySpan, TelemetryValue } from "./ports/telemetry.ts";
 export type { Engine, EngineFactory } from "./ports/engine.ts";
 export type { FileStore } from "./ports/file-store.ts";
 export {
