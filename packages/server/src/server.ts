@@ -106,7 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     checkStore: createStoreCheck({ store: deps.store, id: ids() }),
     checkFiles: createFilesCheck(deps.files),
     webhooks,
-    tracing: createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report }),
+    tracing: createTracing({ ...deps, report }),
     viewOf: createTenantViews({ ...deps, ids, now }),
     ids,
     now,
@@ -142,11 +142,10 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     acceptSockets(sockets, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
   });
   await app.ready();
-  const retention = createRetention(shared, deps.retention ?? {});
   const sweeping = sweepHourly(
     () => [
       ...[idempotency, webhooks, logins, shared.audit].map((part) => part.sweep()),
-      retention.pass(),
+      createRetention(shared, deps.retention ?? {}).pass(),
       forgetServed(deps.store.records, now()),
     ],
     (error) => stopping.signal.aborted || report(error),
