@@ -80,8 +80,11 @@ export function createBash(folder: ConfinedFolder, options: BashOptions = {}): T
     }),
     policy: "once",
     run: async ({ command, timeout = DEFAULT_TIMEOUT }, { signal, workplace }) => {
-      const { sandbox, limits, refusal } = (await workplace?.()) ?? (await withoutRules(walled));
-      if (refusal !== undefined) throw new Error(refusal);
+      const { sandbox, limits, refusal, onRefused } = (await workplace?.()) ?? (await withoutRules(walled));
+      if (refusal !== undefined) {
+        await onRefused?.();
+        throw new Error(refusal);
+      }
       const how = { cwd: await folder.root(), env, outputLimit, timeout, signal };
       const { code, output, stopped, limit } = sandbox
         ? await runInSandbox(sandbox, command, { ...how, limits: limits ?? BASH_LIMITS })

@@ -74,6 +74,8 @@ export interface Workplace {
   readonly sandbox: Sandbox | undefined;
   /** Why programs that a model steers are off in this session, as a sentence for the model. */
   readonly refusal?: string | undefined;
+  /** Told when a program was refused for that reason. */
+  readonly onRefused?: (() => Promise<void>) | undefined;
   readonly limits?: SandboxLimits | undefined;
 }
 

@@ -57,9 +57,9 @@ export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
       const found = await open();
       if ("sandbox" in found) return { ...place, sandbox: found.sandbox };
       if (mode === "preferred") return { ...place, sandbox: undefined };
-      await deps.refused?.(session, found.problem).catch(report);
       const refusal = `Bash is off on this server: a sandbox is required, because ${because}. ${found.problem}`;
-      return { ...place, sandbox: undefined, refusal };
+      const onRefused = async (): Promise<void> => deps.refused?.(session, found.problem).catch(report);
+      return { ...place, sandbox: undefined, refusal, onRefused };
     },
     remove,
     close: () => clearInterval(timer),
