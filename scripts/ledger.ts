@@ -7,11 +7,11 @@ import { runLedgerCampaign } from "./ledger/campaign.ts";
 
 const HELP = `npm run ledger -- [options]
 
-Runs agents against the simulator. Their model calls are cancelled, cut and lost with a worker that is killed. Afterwards the
+Runs agents against the simulator. Their model calls are cancelled, cut, given up by a process that stops, and lost with one that is killed. Afterwards the
 usage in each log is compared with the simulator's ledger: where the stream told its counts they are equal, and usage is never
 more. Ends with 1 if something differs.
 
-  --troubles N  cancels, cuts and kills together (default: 1000)
+  --troubles N  cancels, cuts, stops and kills together (default: 1000)
   --seed S      chooses the moments (default: the time)`;
 
 const { values } = parseArgs({
@@ -25,11 +25,19 @@ const troubles = Number(values.troubles ?? 1000);
 const seed = Number(values.seed ?? Date.now() % 1e9);
 const folder = mkdtempSync(join(tmpdir(), "skein-ledger-"));
 const kills = Math.floor(troubles / 5);
-const cuts = Math.floor((troubles - kills) / 2);
+const stops = Math.min(50, Math.floor(troubles / 10));
+const cuts = Math.floor((troubles - kills - stops) / 2);
 const began = performance.now();
 try {
   const store = `sqlite:${join(folder, "skein.db")}`;
-  const outcome = await runLedgerCampaign({ cancels: troubles - kills - cuts, cuts, kills, seed, store });
+  const outcome = await runLedgerCampaign({
+    cancels: troubles - kills - stops - cuts,
+    cuts,
+    kills,
+    stops,
+    seed,
+    store,
+  });
   const { sessions, calls, broken, told, violations } = outcome;
   console.log(
     `${sessions} sessions, ${calls} model calls, ${broken} without a whole answer, ${told} of them told by the stream; ` +

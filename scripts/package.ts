@@ -74,7 +74,7 @@ function install(folder: string, packed: string): string {
 async function tryOut(folder: string): Promise<void> {
   copyFileSync(join(root, "examples/tools.ts"), join(folder, "tools.ts"));
   say("an example runs", runIn(folder, process.execPath, "tools.ts").split("\n")[0] ?? "");
-  const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, skipLibCheck: true };
+  const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, skipLibCheck: false };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["tools.ts"] }));
   runIn(folder, join(folder, "node_modules/.bin/tsc"), "-p", ".");
   say("its types are right", `tsc, with zod ${OLDEST_ZOD}`);

@@ -6,13 +6,15 @@ import type { Event } from "@skein/protocol";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
 import { type Agent, createAgent } from "skein";
 import { type Random, createRandom } from "../kill/random.ts";
-import { brokenIn, checkedSession, checkedTotals } from "./compare.ts";
+import { brokenIn, checkedSession, checkedTotals, isTold } from "./compare.ts";
 
 export interface LedgerOptions {
   readonly cancels: number;
   readonly cuts: number;
   /** Sessions whose worker is killed, several with one process. */
   readonly kills: number;
+  /** Sessions whose process stops in the middle of an answer and hands them over. */
+  readonly stops: number;
   readonly seed: number;
   /** The address of a store that nobody else uses. */
   readonly store: string;
@@ -41,6 +43,7 @@ export async function runLedgerCampaign(options: LedgerOptions): Promise<LedgerO
     const agent = createAgent({ ...AGENT, baseUrl: simulator.url, store: options.store });
     try {
       for (const sessionId of labels.keys()) await agent.resume(sessionId);
+      await stopped(agent, { options, simulator, labels });
       for (let n = 0; n < options.cancels; n += 1) await cancelled(agent, { random, labels, label: `cancel ${n}` });
       for (let n = 0; n < options.cuts; n += 1) await cut(agent, { random, labels, label: `cut ${n}` });
       return await compared(agent, simulator, labels);
@@ -62,8 +65,9 @@ interface Trouble {
 const text = (random: Random): string => "Once upon a time. ".repeat(random.between(2, 30));
 
 /** A run that is cancelled after some drafts, or before the first. */
-async function cancelled(agent: Agent, { random, labels, label }: Trouble): Promise<void> {
+async function cancelled(agent: Agent, { random, labels, label: name }: Trouble): Promise<void> {
   const drafts = random.int(6);
+  const label = drafts === 0 ? name : `heard ${name}`;
   const step: Step = drafts === 0 ? { text: "never", hang: true } : { text: text(random), chunk: 6, chunkDelayMs: 1 };
   const stop = new AbortController();
   let seen = 0;
@@ -72,6 +76,28 @@ async function cancelled(agent: Agent, { random, labels, label }: Trouble): Prom
     if (drafts === 0 && event.event_type === "step.started") stop.abort();
     if (event.event_type === "step.generating" && (seen += 1) === drafts) stop.abort();
   }
+}
+
+/** Sessions of an agent that is closed while their answers arrive; another agent goes on with them. */
+async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledTask, "count">): Promise<void> {
+  const agent = createAgent({ ...AGENT, baseUrl: simulator.url, store: options.store });
+  const names = Array.from({ length: options.stops }, (_, n) => `stop ${n}`);
+  const step: Step = { text: "Once upon a time. ", chunk: 6, hang: { afterChunks: 2, times: 1 } };
+  const begun = names.map((label) => {
+    const begins = Promise.withResolvers<void>();
+    const watch = async (): Promise<void> => {
+      for await (const event of agent.stream(prompt(label, [step]))) {
+        if ("session_id" in event) labels.set(event.session_id, label);
+        if (event.event_type === "step.generating") begins.resolve();
+      }
+    };
+    // Whoever watches is told that the agent is closed.
+    watch().catch(() => undefined);
+    return begins.promise;
+  });
+  await Promise.all(begun);
+  await agent.close();
+  for (const [sessionId, label] of labels) if (names.includes(label)) await next.resume(sessionId);
 }
 
 /** A run whose connection breaks, for some attempts or for all of them. */
@@ -132,7 +158,8 @@ async function compared(
   for (const [sessionId, label] of labels) {
     const events = await sessions.events(sessionId);
     all.push(...events);
-    violations.push(...checkedSession(label, events, simulator.ledger.calls({ label })));
+    const wasTold = label.startsWith("stop ") || label.startsWith("heard ");
+    violations.push(...checkedSession({ label, wasTold }, events, simulator.ledger.calls({ label })));
   }
   violations.push(...checkedTotals(all, await sessions.usage({ by: "session" })));
   const broken = brokenIn(all);
@@ -140,10 +167,7 @@ async function compared(
     sessions: labels.size,
     calls: simulator.ledger.calls({ kind: "messages" }).length,
     broken: broken.length,
-    told: broken.filter(
-      ({ input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written }) =>
-        input_tokens + read + written > 0,
-    ).length,
+    told: broken.filter(isTold).length,
     violations,
   };
 }

@@ -13,9 +13,15 @@ const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
  * The log of a session against the calls that the simulator answered for it: a whole answer has the simulator's own counts, a
  * broken one has them but for the output, which is not more; and what was never told is nothing.
  */
-export function checkedSession(label: string, events: readonly Event[], calls: readonly Call[]): readonly string[] {
+export function checkedSession(
+  { label, wasTold }: { readonly label: string; readonly wasTold: boolean },
+  events: readonly Event[],
+  calls: readonly Call[],
+): readonly string[] {
   const left = calls.flatMap(({ usage }) => (usage ? [addUsage(NO_USAGE, { ...usage })] : []));
   const problems: string[] = [];
+  if (wasTold && !brokenIn(events).some(isTold))
+    problems.push(`${label}: the stream told its counts before the answer broke off, and the log has none of them.`);
   for (const { usage, isWhole } of countedIn(events)) {
     if (NAMES.every((name) => usage[name] === 0)) continue;
     const at = left.findIndex((call) => fits(usage, call, isWhole));
@@ -42,6 +48,15 @@ export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[
 /** What the logs say of calls without a whole answer. */
 export function brokenIn(events: readonly Event[]): readonly UsageTotals[] {
   return countedIn(events.filter(({ event_type }) => event_type !== "step.generated")).map(({ usage }) => usage);
+}
+
+/** Whether the stream said what was sent: an answer without input is one that nobody heard of. */
+export function isTold({
+  input_tokens,
+  cache_read_input_tokens: read,
+  cache_creation_input_tokens: written,
+}: UsageTotals): boolean {
+  return input_tokens + read + written > 0;
 }
 
 function countedIn(events: readonly Event[]): readonly Counted[] {

@@ -118,6 +118,37 @@ describe("two lists as one", () => {
     expect([one.wanted, other.wanted]).toEqual([[2], []]);
   });
 
+  test("every row has its place, whatever the two lists have in common", () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const times = (step: number, count: number): readonly number[] =>
+        Array.from({ length: count }, (_, at) => (at * step * 7 + seed * 13) % 101).sort((a, b) => b - a);
+      const [one, other] = [times(3, seed), times(5, 41 - seed)];
+      const merged = mergedPages(source(pages(one)), source(pages(other)), latestFirst);
+      const shown = Array.from({ length: one.length + other.length }, (_, at) => merged.rowAt(at)?.item);
+      expect(shown).toEqual([...one, ...other].sort((a, b) => b - a));
+    }
+  });
+
+  test("somebody who jumps into the middle asks for the page there, and no other", () => {
+    const all = Array.from({ length: 100_000 }, (_, at) => 100_000 - at);
+    const there = new Set<number>([0]);
+    const asked: number[] = [];
+    const one: Pages<number> = {
+      ...pages(all),
+      rowAt: (index) => (there.has(Math.floor(index / 200)) ? all[index] : undefined),
+      want: (index) => void asked.push(Math.floor(index / 200)),
+    };
+    const other = pages(Array.from({ length: 300 }, (_, at) => 100_000.5 - at * 300));
+    const merged = () => mergedPages(source(one), source(other), latestFirst);
+    for (let tries = 0; tries < 6 && merged().rowAt(50_000) === undefined; tries++) {
+      merged().want(50_000);
+      there.add(asked.at(-1) ?? 0);
+    }
+    // 167 of the other list have come before it.
+    expect(merged().rowAt(50_000)?.item).toBe(all[50_000 - 167]);
+    expect(asked.length).toBeLessThanOrEqual(3);
+  });
+
   test("a list that is alone is asked for the row that somebody looks at", () => {
     const one = pages([3, 2, 1], 1);
     mergedPages(source(one), source(pages([])), latestFirst).want(2);

@@ -79,6 +79,17 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect((await memory.retrieve({ state: session("s2", ""), query: "harbour" })).found).toBe(1);
   });
 
+  test("nothing of a deleted session is remembered, of the others everything", async () => {
+    const memory = await open();
+    await memory.update({ state: session("s1", "The harbour"), answer: "Nine" });
+    await memory.update({ state: session("s2", "The harbour"), answer: "Ten" });
+    await memory.forget?.({ tenant: "another", sessionId: "s1" });
+    expect((await memory.retrieve({ state: session("s3", ""), query: "harbour" })).found).toBe(2);
+    for (let time = 0; time < 2; time += 1) await memory.forget?.({ tenant: who.tenant, sessionId: "s1" });
+    const { memories } = await memory.retrieve({ state: session("s3", ""), query: "harbour nine" });
+    expect(memories).toEqual(["Asked: The harbour\nAnswered: Ten"]);
+  });
+
   test("of its own session it is reminded of what a compaction dropped, not of what it still sees", async () => {
     const memory = await open();
     const state = session("s1", "Tell me about the lighthouse", {

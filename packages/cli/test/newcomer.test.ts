@@ -95,6 +95,10 @@ test("a word that is nearly one of sql's own is not taken for a statement", asyn
     code: 2,
     err: expect.stringMatching(/^"exampels" is no statement\. Did you mean "skein sql examples"\?/),
   });
+  expect(await skein(dataFolder(), "sql", ".tables")).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^\.tables is for the prompt: .*"skein sql --schema" shows every table/),
+  });
 });
 
 test("doctor says in words what is wrong with a store", async () => {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createFullTextMemory } from "@skein/adapters/memories/full-text";
 import { Event } from "@skein/protocol";
 import { script } from "@skein/simulator";
 import { beforeAll, afterAll, describe, expect, test } from "vitest";
@@ -110,8 +111,15 @@ describe("with a session of two runs", () => {
     expect(await json("sessions", "list", "--forks-of", id)).toMatchObject([{ id: fork, title: "Another \u001Bway" }]);
     expect((await call("sessions", "list")).out).toContain("Another \\x1bway");
     expect(await call("sessions", "delete", fork)).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
+    const memory = createFullTextMemory({ file: join(folder, "data", "skein.db.memory") });
+    const row = { tenant: "default", agentId: "a", kind: "run", text: "Said." } as const;
+    await memory.keep([fork, id].map((sessionId) => ({ ...row, sessionId, key: sessionId })));
     expect(await call("sessions", "delete", fork, "--yes")).toMatchObject({ code: 0 });
     expect(await call("sessions", "show", fork)).toMatchObject({ code: 3 });
+    const left: string[] = [];
+    for await (const { sessionId } of memory.all()) left.push(sessionId);
+    expect(left).toEqual([id]);
+    await memory.close();
   });
 
   test("the beginning of an id is enough where only one begins so, and otherwise those that do are listed", async () => {

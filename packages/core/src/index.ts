@@ -3,6 +3,7 @@
 // The ports: what others implement.
 export type { AgentMemory } from "./ports/agent-memory.ts";
 export type { Bus, Shown } from "./ports/bus.ts";
+export type { Telemetry, TelemetryAttributes, TelemetrySpan, TelemetryValue } from "./ports/telemetry.ts";
 export type { Engine, EngineFactory } from "./ports/engine.ts";
 export type { FileStore } from "./ports/file-store.ts";
 export {
@@ -11,6 +12,7 @@ export {
   type ModelAbilities,
   type ModelCall,
   type ModelCatalog,
+  type ModelReply,
   type PreparedCall,
   type Turn,
   ModelFailure,
@@ -54,6 +56,7 @@ export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
 export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
 
 // What adapters of models share.
+export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
 export { carriedOver, carryOf } from "./model/carried-over.ts";
 export { parsedOrUndefined } from "./model/parsed-json.ts";
 export { createReply } from "./model/reply.ts";
@@ -102,6 +105,7 @@ export {
 // A run: its rules, its facts, its log, who watches it.
 export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
+export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
 export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
@@ -145,6 +149,7 @@ export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, createOffsets, draftsOf } from "./live/live.ts";
 
 // What people do with sessions, and agents.
+export { checkSampling } from "./sessions/agent-settings.ts";
 export { type Agents, type Models, type SessionAgent, createAgents, createModels } from "./sessions/agents.ts";
 export type { Answered } from "./sessions/answers.ts";
 export { claudeAgent } from "./sessions/claude-agent.ts";
@@ -157,7 +162,7 @@ export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-li
 export { listChanged } from "./sessions/changed-sessions.ts";
 export { SUMMARY_TEXT } from "./sessions/session-summary.ts";
 export { countSessions, listSessions, metadataPairs, nextSkip, skippedBy, sortKey } from "./sessions/session-list.ts";
-export { type Sessions, createSessions } from "./sessions/sessions.ts";
+export { type Sessions, type SessionsDeps, createSessions } from "./sessions/sessions.ts";
 export { expiredSessions } from "./sessions/retention.ts";
 export { createSubagents } from "./sessions/subagents.ts";
 export { AROUND_TEXT, BEFORE_TEXT, MOST_PLACES, jsonText } from "./sessions/text-search.ts";

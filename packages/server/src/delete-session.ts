@@ -1,19 +1,22 @@
+import type { Records } from "@skein/core";
+import { forgetAnswers } from "./http/idempotency.ts";
 import type { Caller } from "./request-context.ts";
+import { forgetDeliveries } from "./webhooks/webhook-deliveries.ts";
 
-/**
- * Deletes a session with everything that is kept of it beside its log: generated files, and what Claude Code has on disk.
- *
- * Files are removed first: if the file store is unavailable, the session still exists and can be deleted again. They are
- * removed once more at the end, because a run may have made a file in between.
- */
+/** Deletes a session with everything that is kept of it beside its log: what requests were answered, notices, and what Claude Code has on disk. */
 export async function deleteSession(
   { shared: { deps }, sessions, principal }: Caller,
   sessionId: string,
 ): Promise<void> {
-  await deps.files?.deleteSession?.(sessionId);
   await sessions.delete(sessionId);
   deps.bus?.show({ kind: "deleted", sessionId });
   await deps.claude?.forget(sessionId, principal);
   deps.forgetSession?.({ tenant: principal.tenant, sessionId });
-  await deps.files?.deleteSession?.(sessionId);
+  await forgetSessionRecords(deps.store.records, sessionId);
+}
+
+/** Removes what a server has written down of a session beside its log. */
+export async function forgetSessionRecords(records: Records, sessionId: string): Promise<void> {
+  await forgetAnswers(records, sessionId);
+  await forgetDeliveries(records, sessionId);
 }

@@ -1,4 +1,14 @@
-import type { Bus, Engine, FileStore, KeyPolicy, Live, ModelCatalog, Store } from "@skein/core";
+import type {
+  Bus,
+  Engine,
+  FileStore,
+  KeyPolicy,
+  Live,
+  ModelCatalog,
+  SessionsDeps,
+  Store,
+  Telemetry,
+} from "@skein/core";
 import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
@@ -71,6 +81,8 @@ export interface ServerDeps {
   readonly bus?: Bus | undefined;
   /** Keeps the files that agents make. */
   readonly files?: FileStore | undefined;
+  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  readonly forget?: SessionsDeps["forget"];
   /** Answers SQL. Without it, SQL is off. */
   readonly sql?: SqlPort | undefined;
   /** Reads Claude Code's own sessions. Without it, the history routes are closed. */
@@ -120,8 +132,10 @@ export interface ServerDeps {
   readonly webhookRetryMs?: readonly number[];
   /** How many sessions this process drives now. */
   readonly driven?: (() => number) | undefined;
-  /** Where spans of runs are sent (OTLP over HTTP). Without it, nothing is traced. */
-  readonly traceEndpoint?: string | undefined;
+  /** Whom runs are told to while they go on; without one nothing is traced. */
+  readonly telemetry?: Telemetry | undefined;
+  /** Whether spans have what was said and done. */
+  readonly traceContent?: boolean | undefined;
   /** One line per request and per bug, without secrets. */
   readonly log?: ((line: Readonly<Record<string, unknown>>) => void) | undefined;
   /** False: only bugs are logged, and no requests. */

@@ -1,5 +1,6 @@
 export type { Adoption } from "./dialects/claude/adoption.ts";
 export type { ClaudeGate } from "./dialects/claude/gate.ts";
+export { forgetSessionRecords } from "./delete-session.ts";
 export type { RetentionDays, ServerDeps, WallsState } from "./deps.ts";
 export type { AdoptTo, HistoryChange, HistoryPort } from "./history-port.ts";
 export type { ConsoleFiles } from "./http/console.ts";

@@ -89,7 +89,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     report,
     ...(deps.webhookRetryMs && { retryMs: deps.webhookRetryMs }),
   });
-  const tracing = createTracing({ store: deps.store, endpoint: deps.traceEndpoint, report });
+  const tracing = createTracing({ ...deps, report });
   const shared: ServerContext = {
     deps,
     limits,
@@ -106,7 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     checkFiles: createFilesCheck(deps.files),
     webhooks,
     tracing,
-    viewOf: createTenantViews({ store: deps.store, reserve: deps.reserve, ids, now }),
+    viewOf: createTenantViews({ ...deps, ids, now }),
     ids,
     now,
     stopping: stopping.signal,
@@ -143,13 +143,12 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     acceptSockets(sockets, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
   });
   await app.ready();
-  const retention = createRetention(shared, deps.retention ?? {});
   const sweep = (): void =>
     void Promise.all([
       idempotency.sweep(),
       webhooks.sweep(),
       logins.sweep(),
-      retention.pass(),
+      createRetention(shared, deps.retention ?? {}).pass(),
       forgetServed(deps.store.records, now()),
     ]).catch((error: unknown) => stopping.signal.aborted || report(error));
   const sweeping = setInterval(sweep, SWEEP_MS).unref();

@@ -16,16 +16,17 @@ const MOST_VIEWS = 1000;
 export function createTenantViews({
   store,
   reserve,
+  forget,
   ids,
   now,
-}: Pick<ServerDeps, "store" | "reserve"> & { ids: Ids; now: () => number }): (tenant: string) => TenantView {
+}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number }): (tenant: string) => TenantView {
   const views = new Map<string, TenantView>();
   const { records } = store;
   return (tenant) => {
     const known = views.get(tenant);
     if (known) return known;
     const view = {
-      sessions: createSessions({ store, tenant, now, ids, reserve }),
+      sessions: createSessions({ store, tenant, now, ids, reserve, forget }),
       agents: createAgents({ records, tenant, now, ids }),
       models: createModels({ records, tenant, now, ids }),
     };

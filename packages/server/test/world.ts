@@ -75,6 +75,7 @@ export async function testServer(
     webhookAddresses?: string[];
     webhookRetryMs?: number[];
     traceEndpoint?: string;
+    traceContent?: boolean;
     sqlHistory?: string[];
     console?: string;
     history?: { roots: string[]; keys: string[] };
@@ -92,6 +93,7 @@ export async function testServer(
     allowedWebhookAddresses: options.webhookAddresses ?? [],
     webhookRetryMs: options.webhookRetryMs ?? [20, 20],
     traceEndpoint: options.traceEndpoint,
+    traceContent: options.traceContent ?? false,
     sqlHistory: options.sqlHistory ?? [],
     consoleFolder: options.console ?? null,
     ...(options.history && { history: options.history }),

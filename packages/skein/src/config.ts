@@ -47,6 +47,9 @@ export interface Config {
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
   readonly traceEndpoint: string | undefined;
+  /** Whether spans have what was said: `true` or nothing. */
+  readonly traceContent: string | undefined;
+  readonly traceService: string | undefined;
   /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
@@ -159,6 +162,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     console: env["SKEIN_CONSOLE"] || undefined,
     redisUrl: env["SKEIN_REDIS_URL"] || undefined,
     traceEndpoint: env["OTEL_EXPORTER_OTLP_ENDPOINT"] || undefined,
+    traceContent: env["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] || undefined,
+    traceService: env["OTEL_SERVICE_NAME"] || undefined,
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
@@ -176,6 +181,11 @@ export function simulationChoice({ model, isProduction }: Pick<Config, "model" |
     simulates: model === "simulation",
     needsRealBecause: isProduction ? "NODE_ENV is production" : undefined,
   };
+}
+
+/** A key that a model's settings name by its environment variable. */
+export function environmentKey(variable: string): string | undefined {
+  return process.env[variable] || undefined;
 }
 
 let isSimulationSaid = false;

@@ -14,6 +14,7 @@ import {
   type SessionAgent,
   type SessionState,
   type Sessions,
+  type SessionsDeps,
   type StateCache,
   type Store,
   type Tool,
@@ -51,6 +52,8 @@ export interface HostOptions {
   readonly files?: FileStore | undefined;
   /** The memory with this name, for agents without a memory of their own. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
+  /** All that can be named. */
+  readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
   /** Where programs of a session run that a model can steer. Without it tools decide for themselves. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
@@ -88,6 +91,8 @@ export interface Host {
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
+  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
   /** Starts to drive due sessions. A second call changes nothing. */
   start(): void;
@@ -203,7 +208,12 @@ export function createHost(options: HostOptions): Host {
     leaseMs: options.leaseMs,
     report,
   });
-  const sessions = createSessions({ store, tenant, now, ids, reserve: engine.reserve });
+  const forget: Host["forget"] = async (session) => {
+    await files?.deleteSession?.(session.sessionId);
+    const own = [...agents.values()].flatMap(({ memory }) => memory ?? []);
+    for (const memory of new Set([...own, ...(options.memories ?? [])])) await memory.forget?.(session);
+  };
+  const sessions = createSessions({ store, tenant, now, ids, reserve: engine.reserve, forget });
   const stopping = new AbortController();
   let started = false;
   const start = (): void => {
@@ -221,6 +231,7 @@ export function createHost(options: HostOptions): Host {
     models,
     driven,
     parking,
+    forget,
     register: (registered) => void agents.set(registered.agent.config.name, registered),
     knows: (agentName) => agents.has(agentName),
     async stop() {

@@ -8,6 +8,7 @@ import { loadPart } from "./optional-parts.ts";
 /** The memories that agents of this process name. */
 export interface OpenMemories {
   readonly named: (type: string) => AgentMemory | undefined;
+  readonly all: readonly AgentMemory[];
   close(): Promise<void>;
 }
 
@@ -31,7 +32,7 @@ export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: s
     open.set("full_text", memory);
     close = () => memory.close();
   }
-  return { named: (type) => open.get(type), close };
+  return { named: (type) => open.get(type), all: [...open.values()], close };
 }
 
 /** Where full-text memories beside a store are, if they are in a file. */

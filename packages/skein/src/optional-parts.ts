@@ -5,6 +5,12 @@ const PARTS = {
   postgres: { need: "PostgreSQL stores need", name: "pg" },
   redis: { need: "A Redis bus needs", name: "@redis/client" },
   restate: { need: "The Restate engine needs", name: "@restatedev/restate-sdk" },
+  telemetry: {
+    need: "OpenTelemetry needs",
+    name: "@opentelemetry/api",
+    install:
+      "@opentelemetry/{api,resources,sdk-trace,sdk-metrics,sdk-logs,exporter-trace-otlp-http,exporter-metrics-otlp-http,exporter-logs-otlp-http}",
+  },
   mcp: { need: "MCP servers need", name: "@modelcontextprotocol/client" },
   server: { need: "createServer needs", name: "@skein/server" },
   sql: { need: "SQL needs", name: "@skein/sql" },
@@ -21,8 +27,8 @@ export function packageOf(part: OptionalPart): string {
 
 /** What to install for a part, in one sentence. */
 export function whatToInstall(part: OptionalPart): string {
-  const { need, name } = PARTS[part];
-  return `${need} the package ${name}: npm install ${name}`;
+  const { need, name, ...more } = PARTS[part];
+  return `${need} the package ${name}: npm install ${"install" in more ? more.install : name}`;
 }
 
 /** Every optional part of the library, loaded when it is used. No other file may import one: the linter says so. */
@@ -32,6 +38,7 @@ export const loadPart = {
   postgresFiles: () => optionalPart("postgres", () => import("@skein/adapters/files/postgres")),
   redisBus: () => optionalPart("redis", () => import("@skein/adapters/buses/redis")),
   restate: () => optionalPart("restate", () => import("@skein/adapters/engines/restate")),
+  telemetry: () => optionalPart("telemetry", () => import("@skein/adapters/telemetry/opentelemetry")),
   mcp: () => optionalPart("mcp", () => import("@skein/adapters/mcp")),
   server: () => optionalPart("server", () => import("@skein/server")),
   sql: () => optionalPart("sql", () => import("@skein/sql/sandbox")),

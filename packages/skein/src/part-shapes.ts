@@ -3,7 +3,7 @@ import { KnownError } from "@skein/protocol";
 import type { AgentOptions } from "./agent-interface.ts";
 
 /** The methods of each port. The compiler reports a missing one. */
-const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type">, true>> = {
+const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type" | "forget">, true>> = {
   retrieve: true,
   update: true,
   beforeCompaction: true,

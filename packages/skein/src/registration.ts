@@ -1,5 +1,5 @@
-import { type SessionAgent, type Tool, defineTool, derivedId } from "@skein/core";
-import { type AgentConfig, KnownError, NewAgentConfig } from "@skein/protocol";
+import { type SessionAgent, type Tool, checkSampling, defineTool, derivedId } from "@skein/core";
+import { KnownError, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
 import type { Agent, AgentOptions } from "./agent-interface.ts";
 import type { RegisteredAgent } from "./host.ts";
@@ -121,20 +121,6 @@ function registration(options: AgentOptions): RegisteredAgent {
     config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
   return { agent, tools: byName, validate, memory };
-}
-
-/** Rejects settings that models do not accept together with thinking, before the first run fails because of them. */
-function checkSampling({ thinking_tokens, api_kwargs }: AgentConfig): void {
-  if (thinking_tokens === 0) return;
-  const { temperature = 1, top_p = 1, top_k } = api_kwargs;
-  const refused = temperature !== 1 ? "temperature" : top_k !== undefined ? "top_k" : undefined;
-  if (refused !== undefined)
-    throw new KnownError(
-      "invalid",
-      `api_kwargs.${refused} cannot be set when thinking_tokens is: leave one of them out.`,
-    );
-  if (!(Number(top_p) >= 0.95))
-    throw new KnownError("invalid", "api_kwargs.top_p must be 0.95 to 1 when thinking_tokens is set.");
 }
 
 /** Checks the types of parts for callers without TypeScript: a mistake here would appear far away. */

@@ -1,3 +1,4 @@
+export { forgetBeside } from "./forget-session.ts";
 export { type BackedUp, backup, restore } from "./backup.ts";
 export { makeFolder } from "./make-folder.ts";
 export { isStore } from "./is-store.ts";

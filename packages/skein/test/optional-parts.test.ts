@@ -14,6 +14,11 @@ const MISSING = [
     "@restatedev/restate-sdk",
     "The Restate engine needs the package @restatedev/restate-sdk: npm install @restatedev/restate-sdk",
   ],
+  [
+    "telemetry",
+    "@opentelemetry/api",
+    "OpenTelemetry needs the package @opentelemetry/api: npm install @opentelemetry/{api,resources,sdk-trace,sdk-metrics,sdk-logs,exporter-trace-otlp-http,exporter-metrics-otlp-http,exporter-logs-otlp-http}",
+  ],
   ["server", "@skein/server", "createServer needs the package @skein/server: npm install @skein/server"],
   ["sql", "@skein/sql/sandbox", "SQL needs the package @skein/sql: npm install @skein/sql"],
   ["history", "@skein/history", "Claude Code's files need the package @skein/history: npm install @skein/history"],

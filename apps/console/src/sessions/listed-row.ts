@@ -5,7 +5,8 @@ import type { State } from "../ui/status.tsx";
 /** A session of any source as one row of the list. */
 export interface ListedRow {
   readonly id: string;
-  readonly source: "skein" | "claude-code";
+  /** What people call where it comes from. */
+  readonly source: string;
   readonly href: string;
   readonly title: string;
   /** Null for a session that somebody else drives: nobody here knows what it does. */
@@ -26,7 +27,7 @@ export interface ListedRow {
 export function rowOfSession(session: Session, agentName: string, now: number): ListedRow {
   return {
     id: session.id,
-    source: "skein",
+    source: "Skein",
     href: `/sessions/${session.id}`,
     title: titleOf(session),
     state: stateOf(session),
@@ -49,7 +50,7 @@ export function rowOfMatch(match: SessionMatch, row: ListedRow): ListedRow {
 export function rowOfHistory(session: HistorySession): ListedRow {
   return {
     id: session.id,
-    source: "claude-code",
+    source: sourceName(session.source),
     href: `/history/${session.id}`,
     title: session.title ?? `Session ${shortId(session.id)}`,
     state: null,
@@ -62,4 +63,26 @@ export function rowOfHistory(session: HistorySession): ListedRow {
     isFork: false,
     tags: [],
   };
+}
+
+/** Agents whose sessions the server reads from their own files. */
+const SOURCES: Readonly<Record<string, string>> = {
+  "claude-code": "Claude Code",
+  "claude-desktop": "Claude Desktop",
+  codex: "Codex",
+  opencode: "opencode",
+  pi: "pi",
+  gemini: "Gemini CLI",
+  copilot: "Copilot CLI",
+  cursor: "Cursor",
+  amp: "Amp",
+  droid: "Droid",
+  goose: "Goose",
+  grok: "Grok",
+  kimi: "Kimi",
+  qwen: "Qwen Code",
+};
+
+export function sourceName(source: string): string {
+  return SOURCES[source] ?? source;
 }

@@ -18,9 +18,14 @@ interface MergedPages<One, Other> {
   readonly want: (index: number) => void;
 }
 
+/** Rows of the second list that are asked for so that everybody's place is known: sessions on one machine, not of a company. */
+const MOST_OTHERS = 10_000;
+
 /**
- * Two long lists as one, in their order: `isBefore` says whether one key comes before another or with it. A list that is alone is asked for the page that somebody looks at. With both, the place of
- * a row depends on all rows before it, so pages are asked for from the top, as far as somebody scrolls.
+ * Two long lists as one, in their order: `isBefore` says whether one key comes before another or with it.
+ *
+ * The second list is read as a whole. Then the place of every row of the first is known, wherever its page is: its own number
+ * and how many of the second come before it. So somebody who jumps into the middle asks for the page there and no other.
  */
 export function mergedPages<One, Other>(
   one: Source<One>,
@@ -32,30 +37,73 @@ export function mergedPages<One, Other>(
   if ((second ?? 0) === 0) return { total, rowAt: (index) => row("one", one.pages.rowAt(index)), want: one.pages.want };
   if ((first ?? 0) === 0)
     return { total, rowAt: (index) => row("other", other.pages.rowAt(index)), want: other.pages.want };
-  const rows: Merged<One, Other>[] = [];
-  const next = { one: 0, other: 0 };
-  for (;;) {
-    const a = one.pages.rowAt(next.one);
-    const b = other.pages.rowAt(next.other);
-    // Which comes first cannot be said while one of them is not there.
-    if ((!a && next.one < (first ?? 0)) || (!b && next.other < (second ?? 0)) || (!a && !b)) break;
-    if (a && (!b || isBefore(one.keyOf(a), other.keyOf(b)))) {
-      rows.push({ from: "one", item: a });
-      next.one += 1;
-    } else if (b) {
-      rows.push({ from: "other", item: b });
-      next.other += 1;
+  const others = loadedFrom(other.pages, Math.min(second ?? 0, MOST_OTHERS));
+  const keys = others.map(other.keyOf);
+  const isWhole = others.length === Math.min(second ?? 0, MOST_OTHERS);
+
+  /** How many of the second list come before a row of the first. */
+  const othersBefore = (key: Key): number => {
+    let [low, high] = [0, keys.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isBefore(key, keys[middle] as Key)) high = middle;
+      else low = middle + 1;
     }
+    return low;
+  };
+  /** The place of a row of the first list; undefined if its page is not there, or not enough of the second list is. */
+  const placeOf = (at: number): number | undefined => {
+    const item = one.pages.rowAt(at);
+    if (item === undefined) return undefined;
+    const before = othersBefore(one.keyOf(item));
+    return before === others.length && !isWhole ? undefined : at + before;
+  };
+  /** The last row of the first list that stands at this place or before it, as far as the pages that are there say. */
+  const nearest = (index: number): { readonly at: number; readonly isSure: boolean } => {
+    let [low, high] = [Math.max(0, index - others.length), Math.min(index, (first ?? 0) - 1)];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      let known = middle;
+      while (known > low && placeOf(known) === undefined) known -= 1;
+      const place = placeOf(known);
+      if (place === index) return { at: known, isSure: true };
+      if (place !== undefined && place > index) high = known - 1;
+      else if (known < middle) return { at: middle, isSure: false };
+      else low = middle;
+    }
+    return { at: low, isSure: placeOf(low) !== undefined };
+  };
+
+  function rowAt(index: number): Merged<One, Other> | undefined {
+    const { at, isSure } = nearest(index);
+    if (!isSure) return undefined;
+    const place = placeOf(at) as number;
+    if (place === index) return row("one", one.pages.rowAt(at));
+    // Before the first row stand the rows of the second list that come before it; after it those that come next.
+    const number = place > index ? index : index - at - 1;
+    const next = place > index ? undefined : placeOf(at + 1);
+    const isKnown = place > index || next !== undefined || at + 1 >= (first ?? 0);
+    return isKnown && number < others.length ? row("other", others[number]) : undefined;
   }
+
   return {
     total,
-    rowAt: (index) => rows[index],
+    rowAt,
     want(index) {
-      if (index < rows.length) return;
-      if (next.one < (first ?? 0)) one.pages.want(next.one);
-      if (next.other < (second ?? 0)) other.pages.want(next.other);
+      if (!isWhole) other.pages.want(others.length);
+      const { at, isSure } = nearest(index);
+      if (!isSure) one.pages.want(at);
+      else if (at + 1 < (first ?? 0) && placeOf(at + 1) === undefined) one.pages.want(at + 1);
     },
   };
+}
+
+/** The rows from the top that are there without a gap. */
+function loadedFrom<Item>(pages: Pages<Item>, most: number): readonly Item[] {
+  const rows: Item[] = [];
+  for (let item = pages.rowAt(0); item !== undefined && rows.length < most; item = pages.rowAt(rows.length))
+    rows.push(item);
+  return rows;
 }
 
 function row<From extends "one" | "other", Item>(from: From, item: Item | undefined) {

@@ -158,7 +158,7 @@ function SessionRow({ row, index, isChosen, search, excerpt, hasSources }: Sessi
       </span>
       {hasSources && (
         <span role="cell" className="c-source cut muted">
-          {row.source === "skein" ? "Skein" : "Claude Code"}
+          {visibleLine(row.source)}
         </span>
       )}
       <span role="cell" className="c-agent cut muted">

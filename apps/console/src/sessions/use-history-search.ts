@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { HistoryMatch } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { shortId } from "../ui/session-state.ts";
-import type { ListedRow } from "./listed-row.ts";
+import { type ListedRow, sourceName } from "./listed-row.ts";
 
 /** Shorter words are in nearly every session. */
 const SHORTEST = 2;
@@ -40,7 +40,7 @@ function rowOfMatch(match: HistoryMatch): ListedRow {
   const place = match.agent_id === null ? `at=${match.offset}` : `agent=${match.agent_id}&at=${match.offset}`;
   return {
     id: match.session_id,
-    source: "claude-code",
+    source: sourceName("claude-code"),
     href: `/history/${match.session_id}?${place}`,
     title: match.title ?? `Session ${shortId(match.session_id)}`,
     state: null,

@@ -41,7 +41,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   const withHistory = hasHistory && !isOnlySkein(asked);
   const words = search.trim();
   const isSkeinWanted = asked.source !== "claude-code";
-  const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted, isAlone: !withHistory });
+  const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted });
   const sort = sortOf(asked);
   const history = useHistoryPages(words, { sort, isWanted: withHistory });
   const said = useSaid(isSkeinWanted ? words : "", filterOf(asked, ""));
@@ -83,18 +83,14 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   };
 }
 
-function useSkeinPages(
-  asked: Asked,
-  { title, isWanted, isAlone }: { title: string; isWanted: boolean; isAlone: boolean },
-): Pages<Session> {
+function useSkeinPages(asked: Asked, { title, isWanted }: { title: string; isWanted: boolean }): Pages<Session> {
   const api = useApi();
   const filter = filterOf(asked, title);
   const sort = sortOf(asked);
   return usePages<Session>({
     queryKey: ["sessions", "page", filter, sort],
     isWanted,
-    // Beside another list all pages from the top are needed, to know the order.
-    most: isAlone ? 60 : Infinity,
+    most: 60,
     async ask(offset, signal) {
       const { data, total = 0 } = await api.sessions({ ...filter, sort, offset, isCounted: true }, signal);
       return { data, total };

@@ -42,6 +42,9 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
     async dropped({ tenant, agentId, sessionId }) {
       return Number(database.prepare(DROPPED).get(tenant, agentId, sessionId)?.["found"] ?? 0);
     },
+    async forget({ tenant, sessionId }) {
+      database.prepare(FORGET).run(tenant, sessionId);
+    },
     async *all() {
       yield* database.prepare(ALL).iterate() as Iterable<unknown> as Iterable<MemoryRow>;
     },
@@ -51,6 +54,7 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
 
 const SCHEMA = /* sql */ `
 pragma journal_mode = wal;
+pragma secure_delete = on;
 create table if not exists memories (
   id integer primary key, tenant text not null, agent_id text not null, session_id text not null,
   kind text not null, key text not null, text text not null, created_at text not null,
@@ -63,7 +67,12 @@ end;
 create trigger if not exists memories_changed after update on memories begin
   insert into memory_words (memory_words, rowid, text) values ('delete', old.id, old.text);
   insert into memory_words (rowid, text) values (new.id, new.text);
-end;`;
+end;
+create trigger if not exists memories_removed after delete on memories begin
+  insert into memory_words (memory_words, rowid, text) values ('delete', old.id, old.text);
+end;
+create index if not exists memories_session on memories (tenant, session_id);
+insert into memory_words (memory_words, rank) values ('secure-delete', 1);`;
 
 const WRITE = /* sql */ `
 insert into memories (tenant, agent_id, session_id, kind, key, text, created_at) values (?, ?, ?, ?, ?, ?, ?)
@@ -77,5 +86,6 @@ const FIND = /* sql */ `select m.text ${MATCHES} order by w.rank, m.id desc limi
 const COUNT = /* sql */ `select count(*) as found ${MATCHES}`;
 const ALL = /* sql */ `
 select tenant, agent_id as agentId, session_id as sessionId, kind, key, text from memories order by id`;
+const FORGET = /* sql */ `delete from memories where tenant = ? and session_id = ?`;
 const DROPPED = /* sql */ `
 select count(*) as found from memories where tenant = ? and agent_id = ? and session_id = ? and kind = 'dropped'`;

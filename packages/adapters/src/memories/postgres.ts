@@ -65,6 +65,9 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
       const [row] = await query<{ found: string }>(DROPPED, [tenant, agentId, sessionId]);
       return Number(row?.found ?? 0);
     },
+    async forget({ tenant, sessionId }) {
+      await query(FORGET, [tenant, sessionId]);
+    },
     async *all() {
       for (let last = "0"; ;) {
         const rows = await query<MemoryRow & { id: string }>(ALL, [last]);
@@ -104,6 +107,7 @@ create table if not exists skein_memory.memories (
   tenant text not null, agent_id text not null, session_id text not null, kind text not null, key text not null,
   text text not null, words tsvector not null, created_at timestamptz not null default now(),
   unique (tenant, agent_id, session_id, kind, key));
+create index if not exists memories_session on skein_memory.memories (tenant, session_id);
 create index if not exists memories_words on skein_memory.memories using gin (words);`;
 
 const WRITE = /* sql */ `
@@ -122,6 +126,8 @@ order by ts_rank(words, query) desc, id desc limit $5`;
 const ALL = /* sql */ `
 select id, tenant, agent_id as "agentId", session_id as "sessionId", kind, key, text
 from skein_memory.memories where id > $1 order by id limit 500`;
+
+const FORGET = /* sql */ `delete from skein_memory.memories where tenant = $1 and session_id = $2`;
 
 const DROPPED = /* sql */ `
 select count(*) as found from skein_memory.memories

@@ -23,6 +23,8 @@ export interface MemoryTable {
   ): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
   /** How many a session has that a compaction dropped. */
   dropped(whose: Whose): Promise<number>;
+  /** Removes what was kept of a session. */
+  forget(session: Pick<Whose, "tenant" | "sessionId">): Promise<void>;
   /** Every memory of everybody, the oldest first: for whoever moves them. */
   all(): AsyncIterable<MemoryRow>;
 }
@@ -60,6 +62,7 @@ export function createTableMemory(table: MemoryTable, limit: number): AgentMemor
       return { memories_written: await keep(rows) };
     },
     afterCompaction: async (state) => ({ memories_found: await table.dropped(state) }),
+    forget: (session) => table.forget(session),
   };
 }
 

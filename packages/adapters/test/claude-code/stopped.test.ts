@@ -9,7 +9,7 @@ import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createSessions } from "@skein/core";
 import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
-import { claudeAgent, folder, only, play, until } from "./world.ts";
+import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
 
 const SERVER = fileURLToPath(new URL("processes/claude-server.ts", import.meta.url));
 const LEASE = "6000";
@@ -60,3 +60,28 @@ test("no effect of a stopped server's child comes after another server took the 
   await until(async () => (await sessions.get(sessionId)).status === "idle");
   expect(await sessions.events(sessionId)).toHaveLength(events.length);
 }, 180_000);
+
+test("a server that stops in the middle of an answer writes down what the stream told of it, and leaves the run open", async () => {
+  const { host, sessions, simulator, cwd, stop } = await createWorld();
+  const text = "Once upon a time. ".repeat(400);
+  const { sessionId } = await sessions.begin(claudeAgent({ cwd }), play({ text, chunk: 6, chunkDelayMs: 40 }));
+  let arrived = 0;
+  const unsubscribe = host.live.subscribe(sessionId, () => void (arrived += 1));
+  await until(() => arrived > 10);
+  await stop();
+  unsubscribe();
+  const events = await sessions.events(sessionId);
+  const [lost, ...others] = only(events, "step.abandoned");
+  expect(others).toEqual([]);
+  const [call] = simulator.ledger.calls({ kind: "messages" });
+  const { input_tokens = 0, cache_creation_input_tokens } = call?.usage ?? {};
+  expect(lost?.data).toMatchObject({
+    reason: "handed_over",
+    estimated: true,
+    usage: { input_tokens, cache_creation_input_tokens },
+  });
+  expect(lost?.data.usage.output_tokens).toBeGreaterThan(10);
+  expect(lost?.data.usage.output_tokens).toBeLessThan(call?.usage?.output_tokens ?? 0);
+  expect(lost?.data.content).toBeUndefined();
+  expect((await sessions.state(sessionId)).run).not.toBeNull();
+}, 60_000);

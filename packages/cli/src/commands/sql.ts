@@ -230,6 +230,10 @@ async function statementOf(file: string | undefined, words: readonly string[]): 
     if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists them.`);
     return example.sql;
   }
+  if (/^\.\w/.test(word))
+    throw new UsageError(
+      `${visible(word)} is for the prompt: "skein sql" without a statement opens it. "skein sql --schema" shows every table.`,
+    );
   const near = /^\w+$/.test(word) ? nearestName(word, [...COMMANDS]) : undefined;
   if (near !== undefined) throw new UsageError(`"${word}" is no statement. Did you mean "skein sql ${near}"?`);
   if (name !== undefined || rest.length > 0)

@@ -1,4 +1,11 @@
-import { type Page, type SessionQuery, type Sessions, type Store, createSessions } from "@skein/core";
+import {
+  type Page,
+  type SessionQuery,
+  type Sessions,
+  type SessionsDeps,
+  type Store,
+  createSessions,
+} from "@skein/core";
 import type { ApiSession, Await, Run, Session } from "@skein/protocol";
 import type { Agent, AgentResult, RunOptions } from "skein";
 
@@ -29,8 +36,8 @@ export interface OpenedSessions extends SessionCalls {
   awaits(sessionId: string): Promise<readonly Await[]>;
 }
 
-export function sessionsOfStore(store: Store): OpenedSessions {
-  return { ...createSessions({ store }), awaits: (sessionId) => store.awaits(sessionId) };
+export function sessionsOfStore(store: Store, forget?: SessionsDeps["forget"]): OpenedSessions {
+  return { ...createSessions({ store, forget }), awaits: (sessionId) => store.awaits(sessionId) };
 }
 
 /** Who answers prompts: an agent of this process, or one of a server. */

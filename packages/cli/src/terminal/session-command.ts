@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Store } from "@skein/core";
+import type { SessionsDeps, Store } from "@skein/core";
 import type { Config } from "skein/config";
-import { makeFolder, openStore } from "skein/stores";
+import { forgetBeside, makeFolder, openStore } from "skein/stores";
 import { type OpenedSessions, sessionsOfStore } from "../sessions/session-calls.ts";
 import { type Call, type Command, type Options, defineCommand } from "./command.ts";
 import { openExisting } from "./existing-store.ts";
@@ -72,7 +72,17 @@ export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): P
   const { values, config } = call;
   if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
   const opening = openExisting(values.store ?? config.storeUrl, usualStore(config));
-  return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store) }));
+  return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store, forgetIn(call, store)) }));
+}
+
+/** Removes what a store and its server keep of a session beside its log. */
+export function forgetIn({ values, config }: StoreCall, { records }: Store): NonNullable<SessionsDeps["forget"]> {
+  return async (session) => {
+    // Loaded when it is used: most commands delete nothing.
+    const { forgetSessionRecords } = await import("@skein/server");
+    await forgetBeside(values.store ?? config.storeUrl ?? usualStore(config), config)(session);
+    await forgetSessionRecords(records, session.sessionId);
+  };
 }
 
 /** The same for what adds something: the store is made if it does not exist. */

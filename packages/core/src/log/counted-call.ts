@@ -14,8 +14,8 @@ export function callIn(event: Event): (CountedCall & { readonly run_id: string; 
     case "step.error":
       return event.data.lost && { run_id: event.data.run_id, ...event.data.lost };
     case "subagent.messaged": {
-      const { usage, cost, run_id, model } = event.data;
-      return usage ? { run_id, model: model ?? "", usage, cost } : undefined;
+      const { usage, cost, run_id, model, simulated } = event.data;
+      return usage ? { run_id, model: model ?? "", usage, cost, simulated } : undefined;
     }
     default:
       return undefined;

@@ -189,7 +189,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       run.files = run.files.filter(({ fileId }) => fileId !== event.data.file_id);
       return;
     case "subagent.messaged":
-      if (event.data.usage) countCall(state, run, { usage: event.data.usage, cost: event.data.cost });
+      if (event.data.usage) countCall(state, run, { ...event.data, usage: event.data.usage });
       return;
     case "runtime.noticed":
       if (event.data.subtype === TOOLS_NOTICED) run.noticed.push(String(event.data.notice["text"]));

@@ -12,7 +12,7 @@ import { estimateTokens } from "../log/estimate-tokens.ts";
 import { reservationOf } from "../log/reservations.ts";
 import { type BrokenCall, type InterruptedAnswer, stepAbandoned } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
-import type { Arrived } from "./arrived-answer.ts";
+import type { Arrived } from "../run/arriving-answer.ts";
 import { callOf, modelOf } from "./request.ts";
 
 type OpenCall = FactData<"step.started">;

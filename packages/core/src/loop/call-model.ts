@@ -16,7 +16,7 @@ import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
-import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "./arrived-answer.ts";
+import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "../run/arriving-answer.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./tool-pairs.ts";
 import { callOf } from "./request.ts";

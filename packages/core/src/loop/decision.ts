@@ -1,7 +1,7 @@
 import type { Fact } from "@skein/protocol";
 import type { Model } from "../ports/model.ts";
 import type { Tool } from "../ports/tool.ts";
-import type { Arrived } from "./arrived-answer.ts";
+import type { Arrived } from "../run/arriving-answer.ts";
 
 /** What a driver knows that is not in the log. */
 export interface View {

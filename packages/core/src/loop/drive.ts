@@ -10,8 +10,9 @@ import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
+import { abandonedCall, callKeyOf } from "./abandoned-call.ts";
 import { modelOf } from "./request.ts";
-import type { ArrivingAnswer } from "./arrived-answer.ts";
+import type { ArrivingAnswer } from "../run/arriving-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
 /** The code that an agent's data names: its tools, its check of answers, its memory. */
@@ -100,7 +101,11 @@ async function driveSession(
 
   /** Decides what the next append adds to the outcomes. */
   function decideNext(batch: Batch): Decision {
-    if (signal.aborted) return stopped(running.busy() && !grace.isOver() ? null : { dueAt: batch.now });
+    if (signal.aborted) {
+      if (running.busy() && !grace.isOver()) return stopped(null);
+      batch.add(...handedOver(batch, deps, arrivingAnswer));
+      return stopped({ dueAt: batch.now });
+    }
     if (batch.now >= (claimed.yieldAt ?? Infinity) && !running.busy()) return stopped({ dueAt: batch.now });
     return settle(batch, () => {
       startedHere = startedIn(batch.events) ?? startedHere;
@@ -190,6 +195,15 @@ async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void>
     batch.add(...(run ? taken(run, lease.fence) : nextRun(batch.state).facts));
     return { dueAt: batch.now + wait };
   });
+}
+
+/** The model call that is given up with the session: what its stream has told is known only here. */
+function handedOver({ state, now }: Batch, { models }: LoopDeps, answer: ArrivingAnswer | undefined): readonly Fact[] {
+  const { run } = state;
+  const arrived = answer?.soFar();
+  if (!run?.call || arrived?.callKey !== callKeyOf(run.call)) return [];
+  const { price } = models.named(state.tenant, run.call.model);
+  return [abandonedCall(state, run, { now, arrived, price, reason: "handed_over" })];
 }
 
 function taken(run: RunState, fence: number): readonly Fact[] {

@@ -105,6 +105,14 @@ export function createParking({ store, now, report }: ParkingDeps): Parking {
   };
 }
 
+/** A session is deleted: nothing is said of it any more. */
+export async function forgetParked(
+  { records }: Pick<Store, "records">,
+  { tenant, sessionId }: { readonly tenant: string; readonly sessionId: string },
+): Promise<void> {
+  await records.delete(tenant, KIND, sessionId);
+}
+
 function parkedOf(tenant: string, sessionId: string, value: unknown): ParkedSession {
   const { parked_at, attempts, problem } = value as { parked_at: string; attempts: number; problem: string };
   return { sessionId, tenant, parkedAt: parked_at, attempts, problem };

@@ -25,6 +25,7 @@ import { type DriverRequests, type Key, createDriverRequests } from "./driver-re
 import { parseInput } from "./parse-input.ts";
 import { fold, foldAll, restore } from "../log/fold.ts";
 import type { FollowOptions } from "../log/followers.ts";
+import { forgetParked } from "../run/parking.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine } from "../ports/engine.ts";
@@ -51,6 +52,8 @@ export interface SessionsDeps {
   readonly ids?: Ids;
   /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
+  /** Removes what is kept of a session beside its log, such as files and memories. May be called twice. */
+  readonly forget?: ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>) | undefined;
 }
 
 /** A sequence that no log has. */
@@ -114,6 +117,7 @@ export function createSessions({
   now = Date.now,
   ids = createIds({ now }),
   reserve,
+  forget,
 }: SessionsDeps): Sessions {
   const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
 
@@ -245,8 +249,14 @@ export function createSessions({
       return get(events[0]?.session_id ?? id);
     },
     async delete(sessionId) {
-      await answerForDeleted(store, await get(sessionId), now());
+      const session = await get(sessionId);
+      // First, because a place that is away leaves the session there, to be deleted again; and once more at the end, because
+      // its run may have made something meanwhile.
+      await forget?.({ tenant, sessionId });
+      await answerForDeleted(store, session, now());
       await store.delete(sessionId, { tenant });
+      await forgetParked(store, { tenant, sessionId });
+      await forget?.({ tenant, sessionId });
     },
     get,
     list: (query = {}) => store.list({ ...query, tenant }),

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { storeOf } from "../../../server/test/any-store.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
-import { child, collected, folder, storeUrl, until } from "./world.ts";
+import { child, collected, eventsOf, folder, storeUrl, until } from "./world.ts";
 
 test("a process that stops lets a running tool finish, and another one goes on after it", async () => {
   const simulator = await createSimulator();
@@ -32,7 +32,7 @@ test("a process that stops lets a running tool finish, and another one goes on a
   });
   const prompt = scripted("Be slow", [{ tools: [{ name: "slow", input: {} }] }, { text: "It $LAST" }]);
   const running = expect(first.run(prompt)).rejects.toMatchObject({ code: "closed" });
-  await expect.poll(() => runs).toBe(1);
+  await until(() => runs === 1);
   const sessions = await first.sessions();
   const [session] = (await sessions.list()).items;
   const started = Date.now();
@@ -42,6 +42,32 @@ test("a process that stops lets a running tool finish, and another one goes on a
   expect(result).toMatchObject({ finalAnswer: "It finished", stopReason: "end_turn" });
   expect(runs).toBe(1);
   await running;
+});
+
+test("a process that stops in the middle of an answer writes down what the stream told of it", async () => {
+  const store = storeUrl("sqlite");
+  const { agent: first, simulator } = await simulatedAgent({ store });
+  const prompt = scripted("hand over", [{ text: "Half of it.", chunk: 4, hang: { afterChunks: 2, times: 1 } }]);
+  const running = expect(first.run(prompt)).rejects.toMatchObject({ code: "closed" });
+  const sessions = await first.sessions();
+  const { id } = await until(async () => (await sessions.list()).items[0]);
+  await until(() => simulator.ledger.calls({ outcome: "open" }).length);
+  await first.close();
+  await running;
+  const second = createAgent({ apiKey: "test", baseUrl: simulator.url, store });
+  onTestFinished(() => second.close());
+  expect(await second.resume(id)).toMatchObject({ finalAnswer: "Half of it." });
+  const [call] = simulator.ledger.calls({ kind: "messages", label: "hand over" });
+  const lost = await eventsOf(second, id, "step.abandoned");
+  const { input_tokens } = call?.usage ?? {};
+  expect(lost).toHaveLength(1);
+  expect(lost[0]?.data).toMatchObject({
+    reason: "handed_over",
+    estimated: true,
+    usage: { input_tokens, output_tokens: 2 },
+  });
+  // The next answer takes its place.
+  expect(lost[0]?.data.content).toBeUndefined();
 });
 
 test.each(["memory", "sqlite"] as const)(

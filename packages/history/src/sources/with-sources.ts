@@ -44,7 +44,11 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
     problems.push(...state.problems.map((problem) => ({ ...problem, source: source.name })));
     if (Object.keys(state.units).length + state.problems.length > 0) mirrors.push(folder);
   }
-  if (mirrors.length === 0 && claude) return { config: roots.claude ? config : { ...config, dataPath: [] }, problems };
+  if (mirrors.length === 0 && claude) {
+    // Without any data the usual places stay, so that an error names them.
+    const isUsual = roots.claude !== undefined || config.dataPath === undefined;
+    return { config: isUsual ? config : { ...config, dataPath: [] }, problems };
+  }
   const dataPath = [...(claude ? (roots.claude ?? []) : []), ...mirrors];
   if (dataPath.length === 0) throw new DataNotFoundError(roots.looked[0] ?? "");
   return { config: { ...config, dataPath }, problems };

@@ -26,6 +26,8 @@ export const runtimeFacts = {
     /** Null for what is no answer of a model, and for the later parts of one that was counted already. */
     usage: Usage.nullable(),
     cost: CallCost.nullable(),
+    /** The built-in simulation answered, not a model. */
+    simulated: z.literal(true).optional(),
   }),
   /** A hook was asked or told, and what came of it. */
   "hook.called": z.object({

@@ -7,6 +7,7 @@ import { checkForm, checkOrigin, keyIn } from "./check-origin.ts";
 import { consoleFile } from "./console.ts";
 import { loginIn } from "./login-cookie.ts";
 import { type Credential, checkScope, isOpen } from "./register-routes.ts";
+import { parseTraceParent } from "../observe/run-spans.ts";
 
 const HEADERS = {
   "x-content-type-options": "nosniff",
@@ -101,7 +102,14 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
     ms: Math.round(reply.elapsedTime * 10) / 10,
     key: request.principal?.name ?? null,
     tenant: request.principal?.tenant ?? null,
+    ...traceOf(request),
   };
+}
+
+/** The trace that the caller named, so that lines of the log can be found by it. */
+function traceOf({ headers }: FastifyRequest): object {
+  const { traceId, spanId } = parseTraceParent(headers["traceparent"]) ?? {};
+  return traceId === undefined ? {} : { trace_id: traceId, span_id: spanId };
 }
 
 function routeOf(request: FastifyRequest): string {

@@ -9,6 +9,8 @@ import { ApiError } from "./api-error.ts";
 interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
+  /** The session that the answer tells of. */
+  readonly sessionId?: string | undefined;
 }
 
 const Entry = z.object({
@@ -19,6 +21,8 @@ const Entry = z.object({
   /** The id of what the request creates: a repetition after a crash creates the same thing. */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
+  /** The session that the answer told of and that was deleted since. */
+  deleted: z.string().optional(),
 });
 type Entry = z.infer<typeof Entry>;
 
@@ -83,6 +87,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
       const entry = Entry.parse(found.value);
       if (entry.fingerprint !== fingerprint)
         throw new ApiError("key_reused", "This Idempotency-Key came before with another request.");
+      if (entry.deleted !== undefined)
+        throw new ApiError("not_found", `This request was answered before. Its session ${entry.deleted} was deleted.`);
       if (entry.answer) return entry.answer;
       if (!isLost(entry)) throw busy();
     }
@@ -96,8 +102,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
     }
   }
 
-  async function put(id: string, value: Entry, expect?: number): Promise<number> {
-    const fields = { day: dayOf(now()) };
+  async function put(id: string, value: Entry, expect?: number, sessionId?: string): Promise<number> {
+    const fields = { day: dayOf(now()), ...(sessionId !== undefined && { session: sessionId }) };
     const [record] = await records.put([{ ...PLACE, id, value, fields, ...(expect !== undefined && { expect }) }]);
     return record?.version ?? 0;
   }
@@ -147,9 +153,10 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
           throw error;
         }
         await release();
-        const { status, body } = answer;
+        const { status, body, sessionId } = answer;
         // The work is done even if its response cannot be stored: a repetition then does it again and creates the same thing.
-        await put(id, { ...claimed.entry, since: now(), answer: { status, body } }).catch(report);
+        const entry = { ...claimed.entry, since: now(), answer: { status, body } };
+        await put(id, entry, undefined, sessionId).catch(report);
         return { ...answer, replayed: false };
       } finally {
         running.delete(id);
@@ -163,6 +170,19 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
       if (first <= last) await records.put([{ ...SWEPT, value: { day: dayOf(last) } }]);
     },
   };
+}
+
+/** Removes what answers say of a session that is deleted. Whoever repeats such a request is told that it is gone. */
+export async function forgetAnswers(records: Records, sessionId: string): Promise<void> {
+  const field = { name: "session", value: sessionId };
+  for (;;) {
+    const { items } = await records.list({ ...PLACE, field, limit: 200 });
+    if (items.length === 0) return;
+    for (const { id, value } of items) {
+      const entry: Entry = { ...Entry.parse(value), answer: null, deleted: sessionId };
+      await records.put([{ ...PLACE, id, value: entry, fields: { day: dayOf(entry.since) } }]);
+    }
+  }
 }
 
 async function removeDay(records: Records, day: string): Promise<void> {

@@ -130,7 +130,10 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   const { status, body, replayed } =
     key && !route.stream
       ? await runOnce(route, (keep) =>
-          idempotency.run(key, async (newId) => ({ status: route.status, body: keep(await work(newId)) })),
+          idempotency.run(key, async (newId) => {
+            const made = await work(newId);
+            return { status: route.status, body: keep(made), sessionId: sessionIn(input.params) ?? sessionIn(made) };
+          }),
         )
       : { status: route.status, body: await work(), replayed: false };
   if (body === TAKEN_OVER) return reply;
@@ -182,6 +185,12 @@ function checked(route: Route, name: RouteName, body: unknown): unknown {
   const result = route.response.safeParse(body);
   if (result.success) return result.data;
   throw new Error(`The answer of ${name} does not fit its schema: ${JSON.stringify(result.error.issues.slice(0, 3))}`);
+}
+
+/** The session that a request or its answer names. */
+function sessionIn(part: unknown): string | undefined {
+  const { session_id, id } = (part ?? {}) as { readonly session_id?: unknown; readonly id?: unknown };
+  return [session_id, id].find((name): name is string => typeof name === "string");
 }
 
 function isRaw(body: unknown): body is RawAnswer {

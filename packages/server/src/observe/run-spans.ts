@@ -1,89 +1,106 @@
 import { createHash } from "node:crypto";
+import type { TelemetryAttributes, TelemetrySpan } from "@skein/core";
 import type { Event, FactData } from "@skein/protocol";
 
-/** The trace of the request that asked for a run. */
+/** Where a run belongs: the trace of whoever asked for it, or one of its own. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string | undefined;
 }
 
-/** A span in the JSON of OTLP. */
-export interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: 1 | 3;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly { readonly key: string; readonly value: object }[];
-  readonly status: { readonly code: 0 | 2; readonly message?: string };
-}
-
+/** What the spans of a run are made of. */
 export interface TracedRun {
   readonly runId: string;
-  /** The events of the run, from its beginning to its end. */
+  /** The events of the run as far as they are known, from its beginning. */
   readonly events: readonly Event[];
   readonly agent: { readonly id: string; readonly name: string; readonly version: number };
   readonly parent: TraceParent | undefined;
+  /** Whether spans have what was said and done. */
+  readonly withContent: boolean;
 }
 
 type Values = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-/** Parses a `traceparent` of W3C Trace Context; undefined if it is invalid. */
+/** `traceparent` of W3C Trace Context; what does not look like one is none. */
 export function parseTraceParent(header: unknown): TraceParent | undefined {
   const [, traceId, spanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(String(header)) ?? [];
   return traceId === undefined || /^0+$/.test(traceId) ? undefined : { traceId, spanId };
 }
 
-/** The spans of a run, with OpenTelemetry's GenAI names: the run, each model call, each tool call. Pure: the same run always gives the same span ids. */
-export function runSpans({ runId, events, agent, parent }: TracedRun): readonly Span[] {
-  const mine = events.filter(({ data }) => (data as { run_id?: string }).run_id === runId);
+/** Whether a span ends with this event. */
+export function endsSpan({ event_type }: Event): boolean {
+  return isEnd(event_type) || ["step.generated", "step.error", "tool.completed"].includes(event_type);
+}
+
+/**
+ * The span that ends with this event, with the GenAI names: a model call, a tool call, or the run itself. Its ids come from
+ * the log, so telling it twice is telling it once, and calls can name the run before the run is over.
+ */
+export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined {
+  const mine = run.events.filter(({ data }) => (data as { run_id?: string }).run_id === run.runId);
   const begun = mine.find(({ event_type }) => event_type === "session.started");
-  const ended = mine.find(({ event_type }) => event_type === "session.completed" || event_type === "session.failed");
-  if (!begun || !ended) return [];
-  const traceId = parent?.traceId ?? runId.replaceAll("-", "");
-  const root = spanIdOf(begun);
-  const inside = { traceId, parentSpanId: root };
-  const totals = (ended.data as FactData<"session.completed">).usage;
-  const failure = ended.event_type === "session.failed" ? ended.data.error.message : undefined;
-  const run: Span = {
-    traceId,
+  if (begun?.event_type !== "session.started") return undefined;
+  const traceId = traceIdOf(run);
+  if (isEnd(event.event_type)) return runSpan(begun, event, run);
+  const inside = { traceId, parentSpanId: spanIdOf(begun) };
+  if (event.event_type === "tool.completed") return toolSpan(event, mine, { ...run, inside });
+  return event.event_type === "step.generated" || event.event_type === "step.error"
+    ? modelSpan(event, mine, { ...run, inside })
+    : undefined;
+}
+
+/** The trace of a run. */
+function traceIdOf({ parent, runId }: Pick<TracedRun, "parent" | "runId">): string {
+  return parent?.traceId ?? runId.replaceAll("-", "");
+}
+
+type Inside = TracedRun & { readonly inside: { readonly traceId: string; readonly parentSpanId: string } };
+type Of<Type extends Event["event_type"]> = Extract<Event, { event_type: Type }>;
+
+function runSpan(begun: Of<"session.started">, ended: Event, run: TracedRun): TelemetrySpan {
+  const { agent, parent, withContent } = run;
+  const { usage, final_response } = ended.data as Partial<FactData<"session.completed">>;
+  return {
+    traceId: traceIdOf(run),
     ...(parent?.spanId !== undefined && { parentSpanId: parent.spanId }),
     ...timed(begun, ended),
     name: `invoke_agent ${agent.name}`,
-    kind: 1,
-    attributes: attributesOf({
+    kind: "internal",
+    attributes: attributesOf(begun, {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.provider.name": "anthropic",
       "gen_ai.agent.id": agent.id,
       "gen_ai.agent.name": agent.name,
       "gen_ai.agent.version": String(agent.version),
-      "gen_ai.conversation.id": begun.session_id,
-      "gen_ai.usage.input_tokens": totals.input_tokens,
-      "gen_ai.usage.output_tokens": totals.output_tokens,
+      "gen_ai.usage.input_tokens": usage?.input_tokens,
+      "gen_ai.usage.output_tokens": usage?.output_tokens,
+      ...(withContent && {
+        "gen_ai.input.messages": messages("user", begun.data.user_message),
+        "gen_ai.output.messages": final_response === undefined ? undefined : messages("assistant", final_response),
+      }),
     }),
-    status: statusOf(failure),
+    ...failed(ended.event_type === "session.failed" ? ended.data.error.message : undefined),
   };
-  return [run, ...mine.flatMap((event) => callSpan(event, mine, inside))];
 }
 
-/** The span of a model call or a tool call that ends with this event. */
-function callSpan(
-  event: Event,
+function modelSpan(
+  event: Of<"step.generated" | "step.error">,
   events: readonly Event[],
-  inside: { traceId: string; parentSpanId: string },
-): readonly Span[] {
-  if (event.event_type === "step.generated" || event.event_type === "step.error") {
-    const begun = events.findLast(
-      (one) => one.event_type === "step.started" && one.data.step === event.data.step && one.sequence < event.sequence,
-    );
-    if (begun?.event_type !== "step.started") return [];
-    const reply = event.event_type === "step.generated" ? event.data : undefined;
-    const attributes = attributesOf({
+  { inside, withContent }: Inside,
+): TelemetrySpan | undefined {
+  const begun = events.findLast(
+    (one) => one.event_type === "step.started" && one.data.step === event.data.step && one.sequence < event.sequence,
+  );
+  if (begun?.event_type !== "step.started") return undefined;
+  const reply = event.event_type === "step.generated" ? event.data : undefined;
+  return {
+    ...inside,
+    ...timed(begun, event),
+    name: `chat ${begun.data.model}`,
+    kind: "client",
+    attributes: attributesOf(event, {
       "gen_ai.operation.name": "chat",
       "gen_ai.provider.name": "anthropic",
-      "gen_ai.conversation.id": event.session_id,
       "gen_ai.request.model": begun.data.model,
       "gen_ai.request.max_tokens": begun.data.max_tokens,
       "gen_ai.response.model": reply?.model,
@@ -93,46 +110,62 @@ function callSpan(
       "gen_ai.usage.output_tokens": reply?.usage.output_tokens,
       "gen_ai.usage.cache_read.input_tokens": reply?.usage.cache_read_input_tokens,
       "gen_ai.usage.cache_creation.input_tokens": reply?.usage.cache_creation_input_tokens,
-    });
-    const status = statusOf(event.event_type === "step.error" ? event.data.error.message : undefined);
-    return [{ ...inside, ...timed(begun, event), name: `chat ${begun.data.model}`, kind: 3, attributes, status }];
-  }
-  if (event.event_type !== "tool.completed") return [];
-  const { tool_use_id, name, is_error } = event.data;
-  const begun =
-    events.find((one) => one.event_type === "tool.started" && one.data.tool_use_id === tool_use_id) ?? event;
-  const attributes = attributesOf({
-    "gen_ai.operation.name": "execute_tool",
-    "gen_ai.conversation.id": event.session_id,
-    "gen_ai.tool.name": name,
-    "gen_ai.tool.call.id": tool_use_id,
-    "gen_ai.tool.type": "function",
-  });
-  const status = statusOf(is_error ? "The tool answered with an error." : undefined);
-  return [{ ...inside, ...timed(begun, event), name: `execute_tool ${name}`, kind: 1, attributes, status }];
+      ...(withContent && reply && { "gen_ai.output.messages": messages("assistant", reply.content) }),
+    }),
+    ...failed(event.event_type === "step.error" ? event.data.error.message : undefined),
+  };
 }
 
-function timed(begun: Event, ended: Event): Pick<Span, "spanId" | "startTimeUnixNano" | "endTimeUnixNano"> {
-  return { spanId: spanIdOf(begun), startTimeUnixNano: nanos(begun), endTimeUnixNano: nanos(ended) };
+function toolSpan(
+  event: Of<"tool.completed">,
+  events: readonly Event[],
+  { inside, withContent }: Inside,
+): TelemetrySpan {
+  const { tool_use_id, name, is_error, input, content } = event.data;
+  const begun =
+    events.find((one) => one.event_type === "tool.started" && one.data.tool_use_id === tool_use_id) ?? event;
+  return {
+    ...inside,
+    ...timed(begun, event),
+    name: `execute_tool ${name}`,
+    kind: "internal",
+    attributes: attributesOf(event, {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": name,
+      "gen_ai.tool.call.id": tool_use_id,
+      "gen_ai.tool.type": "function",
+      ...(withContent && {
+        "gen_ai.tool.call.arguments": JSON.stringify(input ?? null),
+        "gen_ai.tool.call.result": JSON.stringify(content),
+      }),
+    }),
+    ...failed(is_error ? "The tool answered with an error." : undefined),
+  };
+}
+
+function messages(role: string, content: unknown): string {
+  return JSON.stringify([{ role, parts: [{ type: "text", content }] }]);
+}
+
+function isEnd(type: string): boolean {
+  return type === "session.completed" || type === "session.failed";
+}
+
+function timed(begun: Event, ended: Event): Pick<TelemetrySpan, "spanId" | "startMs" | "endMs"> {
+  return { spanId: spanIdOf(begun), startMs: Date.parse(begun.created_at), endMs: Date.parse(ended.created_at) };
 }
 
 function spanIdOf({ id }: Event): string {
   return createHash("sha256").update(id).digest("hex").slice(0, 16);
 }
 
-function nanos({ created_at }: Event): string {
-  return `${Date.parse(created_at)}000000`;
+function failed(failure: string | undefined): { readonly error?: string } {
+  return failure === undefined ? {} : { error: failure };
 }
 
-function statusOf(failure: string | undefined): Span["status"] {
-  return failure === undefined ? { code: 0 } : { code: 2, message: failure };
-}
-
-function attributesOf(values: Values): Span["attributes"] {
-  return Object.entries(values).flatMap(([key, value]): Span["attributes"] => {
-    if (value === undefined || value === null) return [];
-    if (typeof value === "number") return [{ key, value: { intValue: String(value) } }];
-    if (typeof value === "string") return [{ key, value: { stringValue: value } }];
-    return [{ key, value: { arrayValue: { values: value.map((stringValue) => ({ stringValue })) } } }];
-  });
+function attributesOf({ session_id }: Event, values: Values): TelemetryAttributes {
+  const all: Values = { "session.id": session_id, "gen_ai.conversation.id": session_id, ...values };
+  const found: Record<string, string | number | readonly string[]> = {};
+  for (const [key, value] of Object.entries(all)) if (value !== undefined && value !== null) found[key] = value;
+  return found;
 }

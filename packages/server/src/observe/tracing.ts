@@ -1,81 +1,147 @@
-import type { Store } from "@skein/core";
+import type { Store, Telemetry } from "@skein/core";
 import type { Event } from "@skein/protocol";
-import { type TraceParent, parseTraceParent, runSpans } from "./run-spans.ts";
+import { type TraceParent, type TracedRun, endsSpan, parseTraceParent, spanOf } from "./run-spans.ts";
 
 export interface TracingDeps {
   readonly store: Store;
-  /** Where spans are sent (OTLP over HTTP). Without it, nothing is traced. */
-  readonly endpoint: string | undefined;
+  /** Whom it is told to; without one nothing is traced. */
+  readonly telemetry?: Telemetry | undefined;
+  /** Whether spans have what was said and done. */
+  readonly traceContent?: boolean | undefined;
   readonly report: (error: unknown) => void;
 }
 
-/** Sends runs to an OpenTelemetry collector once they are over. */
+/** Tells a collector about runs while they go on: each model call and each tool call when it ends, then the run. */
 export interface Tracing {
-  /** Stores the trace that a run was asked for in. It is in the store, because another process may end the run. */
+  /** The run was asked for inside this trace. Kept in the store: another process may drive the run. */
   remember(runId: string, traceparent: unknown): Promise<void>;
   stop(): void;
 }
 
-/** How many runs' traces this process keeps in memory. */
+/** Runs whose trace, and whose beginnings of calls, this process remembers. */
 const REMEMBERED = 10_000;
 const PLACE = { tenant: "$trace", kind: "parent" } as const;
-const TIMEOUT_MS = 5000;
+const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 
-export function createTracing({ store, endpoint, report }: TracingDeps): Tracing {
-  if (endpoint === undefined) return { remember: async () => {}, stop: () => {} };
-  /** The traces of this process's requests. A run may be over before its trace is stored. */
+export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
+  if (!telemetry) return { remember: async () => {}, stop: () => {} };
+  const told = telemetry;
+  /** Those of this process, which are known before they are stored: a call may be over by then. */
   const parents = new Map<string, TraceParent>();
+  /** What began in runs that go on. */
+  const begun = new Map<string, Event[]>();
+  const agents = new Map<string, TracedRun["agent"]>();
+  /** One after the other, so that a run is told in the order in which it went. */
+  let telling: Promise<void> = Promise.resolve();
 
-  /** Takes the trace that a run was asked for in: the run is over, so it is needed once. */
   async function parentOf(runId: string): Promise<TraceParent | undefined> {
     const own = parents.get(runId);
-    parents.delete(runId);
-    const kept = await store.records.get(PLACE.tenant, PLACE.kind, runId);
-    if (kept) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
-    return own ?? parseTraceParent(kept?.value);
+    if (own) return own;
+    const kept = parseTraceParent((await store.records.get(PLACE.tenant, PLACE.kind, runId))?.value);
+    if (kept) remembered(parents, runId, kept);
+    return kept;
   }
 
-  async function tell(ended: Extract<Event, { event_type: "session.completed" | "session.failed" }>): Promise<void> {
-    const { session_id: sessionId } = ended;
-    const { run_id: runId } = ended.data;
-    const parent = await parentOf(runId);
-    const { items } = await store.runs(sessionId, { limit: 10 });
-    const run = items.find(({ id }) => id === runId);
+  /** What began in a run: as it was heard here, or as the log has it where another process began the run. */
+  async function beginnings(runId: string, event: Event): Promise<readonly Event[]> {
+    const heard = begun.get(runId) ?? [];
+    if (heard[0]?.event_type === "session.started") return heard;
+    const { items } = await store.runs(event.session_id, { limit: 10 });
+    const first = items.find(({ id }) => id === runId)?.first_sequence;
+    if (first === undefined) return [];
+    const events = await store.read(event.session_id, { after: first - 1, limit: event.sequence - first + 1 });
+    const kept = events.filter(({ event_type }) => BEGINNINGS.has(event_type));
+    remembered(begun, runId, kept);
+    return kept;
+  }
+
+  async function agentOf(sessionId: string): Promise<TracedRun["agent"] | undefined> {
+    const known = agents.get(sessionId);
+    if (known) return known;
     const [created] = await store.read(sessionId, { limit: 1 });
-    if (!run || created?.event_type !== "session.created") return;
+    if (created?.event_type !== "session.created") return undefined;
     const { agent_id: id, agent_version: version, agent } = created.data;
-    const limit = ended.sequence - run.first_sequence + 1;
-    const events = await store.read(sessionId, { after: run.first_sequence - 1, limit });
-    const spans = runSpans({ runId, events, agent: { id, version, name: agent.name }, parent });
-    const resource = { attributes: [{ key: "service.name", value: { stringValue: "skein" } }] };
-    const body = { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "skein" }, spans }] }] };
-    await fetch(`${endpoint?.replace(/\/$/, "") ?? ""}/v1/traces`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
+    remembered(agents, sessionId, { id, version, name: agent.name });
+    return agents.get(sessionId);
+  }
+
+  async function tell(runId: string, event: Event): Promise<void> {
+    const [events, parent, agent] = await Promise.all([
+      beginnings(runId, event),
+      parentOf(runId),
+      agentOf(event.session_id),
+    ]);
+    const span =
+      agent && spanOf(event, { runId, events: [...events, event], agent, parent, withContent: traceContent });
+    if (span) told.span(span);
+    if (event.event_type === "step.generated") tellCall(event, span ? span.endMs - span.startMs : undefined);
+    if (event.event_type !== "session.completed" && event.event_type !== "session.failed") return;
+    const outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
+    told.value({ name: "skein.runs", kind: "counter", unit: "{run}", value: 1, attributes: { outcome } });
+    begun.delete(runId);
+    parents.delete(runId);
+    agents.delete(event.session_id);
+    if (parent) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
+  }
+
+  function tellCall({ data }: Extract<Event, { event_type: "step.generated" }>, tookMs: number | undefined): void {
+    const attributes = {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "anthropic",
+      "gen_ai.response.model": data.model,
+    };
+    for (const [type, value] of [
+      ["input", data.usage.input_tokens],
+      ["output", data.usage.output_tokens],
+    ] as const)
+      told.value({
+        name: "gen_ai.client.token.usage",
+        kind: "histogram",
+        unit: "{token}",
+        value,
+        attributes: { ...attributes, "gen_ai.token.type": type },
+      });
+    if (tookMs !== undefined)
+      told.value({
+        name: "gen_ai.client.operation.duration",
+        kind: "histogram",
+        unit: "s",
+        value: tookMs / 1000,
+        attributes,
+      });
   }
 
   const stop = store.onNews((_, events) => {
-    for (const event of events ?? [])
-      if (event.event_type === "session.completed" || event.event_type === "session.failed")
-        void tell(event).catch(report);
+    for (const event of events ?? []) {
+      const runId = (event.data as { readonly run_id?: unknown } | null)?.run_id;
+      if (typeof runId !== "string") continue;
+      if (BEGINNINGS.has(event.event_type)) {
+        const heard = begun.get(runId);
+        if (heard) heard.push(event);
+        else if (event.event_type === "session.started") remembered(begun, runId, [event]);
+      }
+      if (endsSpan(event)) telling = telling.then(() => tell(runId, event)).catch(report);
+    }
   });
   return {
     async remember(runId, traceparent) {
       const parent = parseTraceParent(traceparent);
       if (!parent) return;
-      if (parents.size >= REMEMBERED) parents.clear();
-      parents.set(runId, parent);
+      remembered(parents, runId, parent);
       try {
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
+        // The run was over by then.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
-        // The message was accepted: an error here must not fail its request.
+        // The message was accepted, and its answer does not depend on a trace.
         report(error);
       }
     },
     stop,
   };
+}
+
+function remembered<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  if (map.size >= REMEMBERED) map.clear();
+  map.set(key, value);
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Store } from "@skein/core";
+import type { Records, Store } from "@skein/core";
 import { Delivery, type Event, KnownError, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
 import { z } from "zod";
 import { createJobQueues } from "./job-queues.ts";
@@ -63,7 +63,7 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
 
   /** Stores a delivery. False if another process has changed it. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
-    const fields = { webhook: delivery.webhook_id, state: delivery.state };
+    const fields = { webhook: delivery.webhook_id, state: delivery.state, session: delivery.session_id };
     const put = { tenant: TENANT, kind: "delivery", id: delivery.id, value: delivery, fields };
     try {
       await records.put([{ ...put, ...(expect !== undefined && { expect }) }]);
@@ -88,8 +88,9 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       return [];
     });
     if (!webhook || !event) {
-      const last_error = "The webhook or the session is gone.";
-      await save({ ...delivery, state: "failed", last_error, next_attempt_at: null });
+      // With a session its notices are removed; one that was kept at that moment is not brought back.
+      if (!event) await records.delete(TENANT, "delivery", id);
+      else await save({ ...delivery, state: "failed", last_error: "The webhook is gone.", next_attempt_at: null });
       return;
     }
     const outcome = await sent(StoredWebhook.parse(webhook.value), delivery, event);
@@ -185,6 +186,16 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       queues.clear();
     },
   };
+}
+
+/** Removes the notices of a session that is deleted. */
+export async function forgetDeliveries(records: Records, sessionId: string): Promise<void> {
+  const field = { name: "session", value: sessionId };
+  for (;;) {
+    const { items } = await records.list({ tenant: TENANT, kind: "delivery", field, limit: 200 });
+    if (items.length === 0) return;
+    for (const { id } of items) await records.delete(TENANT, "delivery", id);
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Store } from "@skein/core";
 import { type Event, WebhookEvent } from "@skein/protocol";
 import { z } from "zod";
@@ -28,6 +29,8 @@ const MARK_MS = 60_000;
 const SEEN = 10_000;
 /** If a store has more webhooks than this, only those of an event's tenant are read. */
 const FEW = 200;
+/** Facts of so long a time are looked at together: a run has several, and most servers have no webhook. */
+const GATHER_MS = 50;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
   const { records } = store;
@@ -55,15 +58,13 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   }
 
   /** The events that webhooks of any tenant want; undefined if there are more than FEW webhooks. */
-  const wantedByAny = oneForAll(async () => {
+  const wantedByAny = oneForAll(GATHER_MS, async () => {
     const { items, cursor } = await records.list({ tenant: TENANT, kind: "webhook", limit: FEW });
     return cursor === null ? new Set(items.flatMap(({ value }) => StoredWebhook.parse(value).events)) : undefined;
   });
 
   /** Stores notices before they are sent, so that they survive the process. */
   async function tell(sessionId: string, events: readonly ToldEvent[]): Promise<void> {
-    const wanted = await wantedByAny();
-    if (wanted && !events.some(({ event_type }) => wanted.has(event_type))) return;
     const session = await store.get(sessionId);
     if (!session) return;
     for (const webhook of await webhooks(session.tenant))
@@ -72,8 +73,12 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
           await deliveries.add(webhook, event);
   }
 
+  async function tellIfWanted(sessionId: string, events: readonly ToldEvent[]): Promise<void> {
+    const wanted = await wantedByAny();
+    if (!wanted || events.some(({ event_type }) => wanted.has(event_type))) await tell(sessionId, events);
+  }
+
   async function look(sessionId: string): Promise<void> {
-    if ((await wantedByAny())?.size === 0) return;
     const session = await store.get(sessionId);
     if (!session || (await webhooks(session.tenant)).length === 0) return;
     const events = await store.read(sessionId, { after: seen.get(sessionId) ?? 0 });
@@ -89,7 +94,8 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     if (stopped || timers.has(sessionId)) return;
     const timer = setTimeout(() => {
       timers.delete(sessionId);
-      void look(sessionId).catch((error: unknown) => {
+      const looked = wantedByAny().then((wanted) => (wanted?.size === 0 ? undefined : look(sessionId)));
+      void looked.catch((error: unknown) => {
         report(error);
         lookLater(sessionId);
       });
@@ -108,7 +114,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     const told = events?.filter(isTold);
     if (!told) lookLater(sessionId);
     else if (told.length > 0)
-      void tell(sessionId, told).catch((error: unknown) => {
+      void tellIfWanted(sessionId, told).catch((error: unknown) => {
         report(error);
         lookLater(sessionId);
       });
@@ -136,22 +142,14 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   };
 }
 
-/**
- * Shares one call of `ask` between all callers that arrive while an earlier call is running. They do not share the earlier
- * call, because its answer may be older than they are.
- */
-function oneForAll<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
-  let underWay: Promise<unknown> = Promise.resolve();
+/** Waits a moment, then asks once for everybody who came meanwhile. Whoever comes after it was asked waits for the next. */
+function oneForAll<Answer>(gatherMs: number, ask: () => Promise<Answer>): () => Promise<Answer> {
   let next: Promise<Answer> | undefined;
   return () => {
-    next ??= underWay
-      .catch(() => undefined)
-      .then(() => {
-        const asked = ask();
-        underWay = asked;
-        next = undefined;
-        return asked;
-      });
+    next ??= delay(gatherMs, undefined, { ref: false }).then(() => {
+      next = undefined;
+      return ask();
+    });
     return next;
   };
 }

@@ -38,6 +38,8 @@ export interface ClaudeDeps {
   readonly allowedAddresses: readonly string[];
   /** The address and key of the model, for child processes. */
   readonly api: OpenModel["api"];
+  /** Whether the built-in simulation is at that address. */
+  readonly simulated: boolean;
   /** The token of a subscription, which Claude Code uses instead of the key. */
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
@@ -51,7 +53,7 @@ export interface Claude {
 }
 
 export function createClaude(deps: ClaudeDeps): Claude {
-  const { dataDir, records, settings, rules, allowedAddresses, api, oauth } = deps;
+  const { dataDir, records, settings, rules, allowedAddresses, api, oauth, simulated } = deps;
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
@@ -100,6 +102,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
         walls: walls.open,
         apiEnv: credentials({ api, oauth }),
+        simulated: simulated && !oauth,
         executable: settings.executable,
         children: childPoolOptions(settings),
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),

@@ -13,12 +13,15 @@ import { explainKey, openPolicy, wallsState } from "./policy.ts";
 import { createReport } from "./report.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
 import type { RunningServer, StartOptions } from "./start-options.ts";
+import { openTelemetry } from "./telemetry.ts";
 import { createWebhookSender } from "./webhook-sender.ts";
 
 const DEFAULT_MODEL = "claude-sonnet-5-5";
 
 /** Starts a server from its settings: store, model, engine, agents, keys, HTTP. */
-export async function startServer(options: StartOptions): Promise<RunningServer> {
+export async function startServer(given: StartOptions): Promise<RunningServer> {
+  const { telemetry, log, close: closeTelemetry } = await openTelemetry(given);
+  const options = { ...given, ...(log && { log }) };
   const { dataDir, storeUrl, code } = options;
   const { createKeys, createServer } = await loadPart.server();
   makeFolder(dataDir);
@@ -28,7 +31,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     files: options.filesUrl === undefined ? undefined : await openFiles(options.filesUrl, options.s3),
     report: createReport(options.log),
   });
-  let close = (): Promise<void> => store.close();
+  let close = async (): Promise<void> => {
+    await store.close();
+    await closeTelemetry();
+  };
   try {
     const keys = createKeys({ records: store.records });
     const policy = openPolicy(options, code, keys);
@@ -39,10 +45,12 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     close = async () => {
       await parts.stop();
       await parts.close();
+      await closeTelemetry();
     };
     const walls = (): Promise<WallsState> => wallsState(rules);
     const deps = {
       ...serverDeps(options, { store, parts }),
+      telemetry,
       policyOf: rules.of,
       walls,
       explainKey: (key: Principal) => explainKey(key, policy),
@@ -54,6 +62,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
       await parts.stop();
       await server.close();
       await parts.close();
+      await closeTelemetry();
     };
     const url = await server.listen(options);
     const { metricsPort } = options;
@@ -77,6 +86,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     live: host.live,
     process: { owner: thisOwner(), isDead: isDeadOwner },
     reserve: host.engine.reserve,
+    forget: host.forget,
     wake: host.engine.wake,
     driven: host.driven,
     engineCheck: parts.engineCheck,
@@ -111,7 +121,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     },
     webhookSender: createWebhookSender({ allowedAddresses: options.allowedWebhookAddresses }),
     ...(options.webhookRetryMs && { webhookRetryMs: options.webhookRetryMs }),
-    traceEndpoint: options.traceEndpoint,
+    traceContent: options.traceContent,
     allowedHosts: options.allowedHosts,
     allowedOrigins: options.allowedOrigins,
     log: options.log,

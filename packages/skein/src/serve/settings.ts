@@ -39,6 +39,9 @@ export interface ServeSettings {
   /** The Redis that carries drafts and nudges between machines that share the store. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
+  /** Whether spans have what was said and done. */
+  readonly traceContent: boolean;
+  readonly traceService: string | undefined;
   /** Where the built console is; null for none, undefined for the one of its package. */
   readonly consoleFolder: string | null | undefined;
   /** Whether this server creates and drives sessions of Claude Code. */
@@ -138,6 +141,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     history: historySettings(config, { isLocal: LOOPBACK.includes(host), folder }),
     redisUrl: config.redisUrl,
     traceEndpoint: config.traceEndpoint,
+    traceContent: config.traceContent?.toLowerCase() === "true",
+    traceService: config.traceService,
     consoleFolder: consoleSetting(config.console, folder),
     claudeCode: config.claudeCode !== "off",
     claudeOpened: claudeSettings(config.claude),

@@ -23,6 +23,8 @@ export interface StartOptions extends Omit<
   | "configFile"
   | "metricsPort"
   | "traceEndpoint"
+  | "traceContent"
+  | "traceService"
   | "sqlHistory"
   | "claudeCode"
   | "claudeOpened"
@@ -45,6 +47,8 @@ export interface StartOptions extends Omit<
   readonly filesUrl?: string | undefined;
   readonly s3?: ServeSettings["s3"];
   readonly traceEndpoint?: string | undefined;
+  readonly traceContent?: boolean;
+  readonly traceService?: string | undefined;
   readonly sqlHistory?: readonly string[];
   readonly history?: ServeSettings["history"];
   readonly claudeCode?: boolean;

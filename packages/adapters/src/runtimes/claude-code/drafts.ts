@@ -30,11 +30,14 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
       live.publish({ ...piece, offset: offsetOf(raw), event: raw });
     },
     heard(message: ClaudeMessage): void {
-      if (message.kind === "reply") replies += 1;
+      if (message.kind === "reply" || message.kind === "broken") replies += 1;
     },
     /** The fact that says it all is in the log. */
     written(message: ClaudeMessage): void {
-      if (message.kind === "reply" && messageIdOf(sessionId, message.apiMessageId) === piece.message_id)
+      if (
+        (message.kind === "reply" || message.kind === "broken") &&
+        messageIdOf(sessionId, message.apiMessageId) === piece.message_id
+      )
         live.clear(sessionId);
     },
   };

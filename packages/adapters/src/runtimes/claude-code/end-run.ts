@@ -22,13 +22,19 @@ import { optionsOf } from "./options.ts";
 export function endRun(said: SDKResultMessage, batch: Batch): void {
   const { state, now } = batch;
   const run = state.run as RunState;
-  const result = said as unknown as JsonObject;
+  const result = run.simulatedCalls > 0 ? withoutCosts(said) : (said as unknown as JsonObject);
   if (said.is_error) return failRun(endOf(said, run, batch), batch, result);
   closeCalls(batch, () => LOST_RESULT);
   if (lacksOutput(batch, said.subtype === "success" ? said.structured_output : undefined))
     return failRun(NO_OUTPUT, batch, result);
   const text = said.subtype === "success" ? said.result : finalResponse(state);
   batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: text, now, result }));
+}
+
+/** Claude Code puts a price on what the built-in simulation answered: nobody bills that. */
+function withoutCosts(said: SDKResultMessage): JsonObject {
+  const models = Object.entries(said.modelUsage).map(([model, usage]) => [model, { ...usage, costUSD: 0 }]);
+  return { ...(said as unknown as JsonObject), total_cost_usd: 0, modelUsage: Object.fromEntries(models) };
 }
 
 /** The run ends with an error; `result` is Claude Code's own word about it, if it had one. */

@@ -28,6 +28,8 @@ export interface ClaudeCodeDeps extends Pick<
   DriveDeps,
   "store" | "states" | "live" | "now" | "ids" | "report" | "configDirOf" | "apiEnv"
 > {
+  /** Whether the built-in simulation is at `apiEnv`: its answers are marked and cost nothing. */
+  readonly simulated?: boolean;
   /** Another `claude` than the SDK's own. */
   readonly executable?: string | undefined;
   /**
@@ -82,6 +84,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const driveDeps: DriveDeps = {
     ...deps,
     children,
+    simulated: deps.simulated === true,
     walls: deps.walls ?? (async () => undefined),
     timers,
     leaseMs,

@@ -2,6 +2,7 @@ import {
   type Batch,
   LOST_RESULT,
   type RunState,
+  isCancelled,
   messageEntered,
   observedStep,
   runtimeNoticed,
@@ -17,10 +18,18 @@ import { messageIdOf } from "./message-id.ts";
 import { endRun } from "./end-run.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 
+export interface RecordOptions {
+  /** Whether the built-in simulation answers Claude Code, and not a model. */
+  readonly simulated: boolean;
+  /** The run goes on elsewhere: another answer takes the place of one that broke off. */
+  readonly goesOn?: boolean;
+}
+
 /** Writes down what Claude Code said. */
-export function recordMessage(message: ClaudeMessage, batch: Batch): void {
+export function recordMessage(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state } = batch;
   const { run } = state;
+  const { simulated } = options;
   if (!run) return;
   switch (message.kind) {
     case "started":
@@ -30,9 +39,11 @@ export function recordMessage(message: ClaudeMessage, batch: Batch): void {
     case "retried":
       return batch.add(stepRetried(nextStep(run), { ...message, attempt: Math.max(1, message.attempt) }));
     case "subagent":
-      return batch.add(subagentMessaged({ ...message, runId: run.runId }));
+      return batch.add(subagentMessaged({ ...message, simulated, runId: run.runId }));
     case "reply":
-      return recordReply(message, run, batch);
+      return recordReply({ ...message, simulated }, run, batch);
+    case "broken":
+      return recordBroken(message, batch, options);
     case "steered":
       return recordSteered(message.messageId, batch);
     case "results":
@@ -50,13 +61,36 @@ export function recordSteered(messageId: string, batch: Batch): void {
 }
 
 /** Writes down what an answer has cost that never entered the transcript. */
-export function recordLost(message: ClaudeMessage, { state, add }: Batch): void {
+export function recordLost(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
+  const { state, add } = batch;
+  if (message.kind === "broken") return recordBroken(message, batch, options);
   if (!state.run || (message.kind !== "reply" && message.kind !== "subagent")) return;
   const { model, usage } = message;
-  if (model !== null && usage !== null) add(stepAbandoned(nextStep(state.run), { model, usage }));
+  if (model !== null && usage !== null)
+    add(stepAbandoned(nextStep(state.run), { model, usage, simulated: options.simulated }));
 }
 
-function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }>, run: RunState, batch: Batch): void {
+/** Writes down an answer whose stream broke off. Its text stays for people to see, unless it is asked for again. */
+function recordBroken(
+  { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,
+  batch: Batch,
+  { simulated, goesOn = false }: RecordOptions,
+): void {
+  const { run, sessionId } = batch.state;
+  if (!run) return;
+  const messageId = messageIdOf(sessionId, apiMessageId);
+  const answer = !goesOn && content.length > 0 ? { messageId, content } : undefined;
+  const unasked = goesOn ? "handed_over" : "worker_lost";
+  const reason = isCancelled(batch.state, run) ? "cancelled" : unasked;
+  batch.add(stepAbandoned(nextStep(run), { model, usage, estimated, simulated, reason, answer }));
+  if (answer) batch.add(messageEntered(batch.state, messageId));
+}
+
+function recordReply(
+  reply: Extract<ClaudeMessage, { kind: "reply" }> & { readonly simulated: boolean },
+  run: RunState,
+  batch: Batch,
+): void {
   // An answer that asks for more while calls are open means that nobody will answer those any more.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;

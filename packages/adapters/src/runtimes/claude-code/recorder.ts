@@ -31,6 +31,8 @@ export interface RecorderDeps {
   readonly ids: Ids;
   readonly cwd: string;
   readonly checkpoints: boolean;
+  /** Whether the built-in simulation answers. */
+  readonly simulated: boolean;
   readonly heard: (message: ClaudeMessage) => void;
   readonly written: (message: ClaudeMessage) => void;
   /** The child is done, and what it said is not in the transcript that it handed over. */
@@ -50,6 +52,8 @@ export interface Recorder {
   openGates(): void;
   /** Ends the run without a word from the child. */
   fail(error: Failure): Promise<void>;
+  /** The child is ended in mid-answer and the run goes on elsewhere: writes down what came, and what is known of that answer. */
+  handOver(): Promise<void>;
   /** Resolves when everything that came is written. */
   flushed(): Promise<void>;
   /** Nobody waits any longer. */
@@ -88,7 +92,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
           recordTakenIn(batch);
           recordCheckpoint(batch);
         }
-        recordMessage(message, batch);
+        recordMessage(message, batch, deps);
       }
     });
     for (const message of ready) deps.written(message);
@@ -139,20 +143,33 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     openGates: gates.open,
     async fail(error) {
       const awaits = await deps.store.awaits(child.sessionId);
+      unrecorded.addMessages(reader.breakOff());
       const { transcript, ready } = takeReady();
       // A resumed child will not remember it, so it was not said; but it was paid for.
       const lost = unrecorded.takeLost();
       await log.write((batch) => {
         if (!records(batch.state)) return;
         batch.add(...transcript);
-        for (const message of ready) recordMessage(message, batch);
-        for (const message of lost) recordLost(message, batch);
+        for (const message of ready) recordMessage(message, batch, deps);
+        for (const message of lost) recordLost(message, batch, deps);
         recordTakenIn(batch);
         const { run } = batch.state;
         if (!run) return;
         closeStrays(awaits, batch);
         recordCheckpoint(batch);
         failRun(cancellation(batch.state, run) ?? endWith(error), batch);
+      });
+    },
+    async handOver() {
+      unrecorded.addMessages(reader.breakOff());
+      const { transcript, ready } = takeReady();
+      const lost = unrecorded.takeLost();
+      const options = { ...deps, goesOn: true };
+      await log.write((batch) => {
+        if (!records(batch.state)) return;
+        batch.add(...transcript);
+        for (const message of ready) recordMessage(message, batch, options);
+        for (const message of lost) recordLost(message, batch, options);
       });
     },
     flushed: appends.flushed,

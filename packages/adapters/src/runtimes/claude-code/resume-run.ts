@@ -21,7 +21,7 @@ import { permissionOf } from "./permission.ts";
 import { recordMessage, recordSteered } from "./record-messages.ts";
 import { completeRun, failRun } from "./end-run.ts";
 import type { CallResult, ClaudeMessage } from "./sdk-messages.ts";
-import { type Drive, cannotStart, childFor, turn } from "./session-child.ts";
+import { type Drive, type DriveDeps, cannotStart, childFor, turn } from "./session-child.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
 
@@ -49,7 +49,7 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
     if (!resumed) return;
     if (waits && !resumed.over) return deferCall(transcript, batch);
     closeStrays(awaits, batch);
-    closeRun(transcript, resumed, batch);
+    closeRun(transcript, resumed, { batch, deps });
   });
   const { run } = log.state;
   if (!run) return "ended";
@@ -125,7 +125,11 @@ function resume({ state, add }: Batch, fence: number): Resumed | undefined {
 }
 
 /** The child is gone in the middle of a turn: each open call gets the result that was written down, else that the result is unknown. */
-function closeRun(transcript: Transcript, { run, over }: Resumed, batch: Batch): void {
+function closeRun(
+  transcript: Transcript,
+  { run, over }: Resumed,
+  { batch, deps }: { readonly batch: Batch; readonly deps: DriveDeps },
+): void {
   const { state } = batch;
   const entries: Entry[] = [];
   const open = run.calls.filter(({ phase }) => phase !== "done");
@@ -140,7 +144,7 @@ function closeRun(transcript: Transcript, { run, over }: Resumed, batch: Batch):
   recordAllSteered(transcript, batch);
   if (over) return failRun(over, batch);
   const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
-  if (reply) recordMessage(reply, batch);
+  if (reply) recordMessage(reply, batch, deps);
   if (hasAnswered(state)) return completeRun(batch);
   const broke = budgetEnd(state, batch.now);
   if (broke) failRun(broke, batch);

@@ -1,4 +1,5 @@
-import type { Content, ContentBlock, Failure, JsonObject, Usage } from "@skein/protocol";
+import { type ArrivingAnswer, createArrivingAnswer } from "@skein/core";
+import type { Content, ContentBlock, Failure, JsonObject, ModelStreamEvent, Usage } from "@skein/protocol";
 import type { SDKMessage, SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 
 /** One thing that Claude Code said, in our words. */
@@ -13,6 +14,16 @@ export type ClaudeMessage =
       readonly usage: Usage;
       readonly stopReason: string | null;
       readonly durationMs: number;
+    }
+  /** An answer whose stream broke off: what it had told, and the text that had arrived. */
+  | {
+      readonly kind: "broken";
+      readonly apiMessageId: string;
+      readonly content: readonly ContentBlock[];
+      readonly model: string;
+      readonly usage: Usage;
+      /** Whether the output was measured from what arrived. */
+      readonly estimated: boolean;
     }
   /** A prompt was taken into the turn that was under way. */
   | { readonly kind: "steered"; readonly messageId: string }
@@ -47,6 +58,8 @@ export interface MessageReader {
   read(message: SDKMessage, now: number): readonly PendingMessage[];
   /** The answer that is being gathered is whole: whoever asks knows that its calls begin. Nothing while it is streamed. */
   settle(now: number): readonly PendingMessage[];
+  /** The answer whose stream is open, as one that broke off: nothing more comes. */
+  breakOff(): readonly PendingMessage[];
 }
 
 interface Gathered {
@@ -76,7 +89,9 @@ const NO_TOKENS: Usage = { input_tokens: 0, output_tokens: 0 };
 export function createMessageReader(): MessageReader {
   let gathered: Gathered | undefined;
   /** The answer whose stream is open, with what its last event but one says about it. */
-  let streaming: { readonly id: string; usage: Usage; stopReason: string | null } | undefined;
+  let streaming:
+    | { readonly id: string; readonly answer: ArrivingAnswer; usage: Usage; stopReason: string | null }
+    | undefined;
   let startedAt = 0;
   /** Answers of subagents whose usage was counted. */
   const counted = new Set<string>();
@@ -109,16 +124,41 @@ export function createMessageReader(): MessageReader {
     return before;
   }
 
+  /** Nothing more comes of the stream that is open: its answer, which people saw, ends here. */
+  function breakOff(): readonly PendingMessage[] {
+    if (!streaming) return [];
+    const { id: apiMessageId, answer } = streaming;
+    const uuids = gathered?.apiMessageId === apiMessageId ? [...gathered.uuids] : [];
+    if (gathered?.apiMessageId === apiMessageId) gathered = undefined;
+    streaming = undefined;
+    const { model, usage, isCounted, content } = answer.soFar();
+    const message = {
+      kind: "broken",
+      apiMessageId,
+      content,
+      model: model ?? "",
+      usage,
+      estimated: !isCounted,
+    } as const;
+    return [{ message, uuids }];
+  }
+
   function stream({ event }: Extract<SDKMessage, { type: "stream_event" }>, now: number): readonly PendingMessage[] {
     switch (event.type) {
       case "message_start": {
         const before = whole(now);
         startedAt = now;
-        streaming = { id: event.message.id, usage: usageOf(event.message.usage), stopReason: null };
+        const { id, usage } = event.message;
+        streaming = { id, answer: createArrivingAnswer(id, id), usage: usageOf(usage), stopReason: null };
+        streaming.answer.add(event as unknown as ModelStreamEvent);
         return before;
       }
+      case "content_block_delta":
+        streaming?.answer.add(event as unknown as ModelStreamEvent);
+        return [];
       case "message_delta":
         if (streaming) {
+          streaming.answer.add(event as unknown as ModelStreamEvent);
           // Only the counters that it has: what is missing stands in the first event.
           const known = Object.entries(event.usage ?? {}).filter(([, value]) => value !== null);
           streaming.usage = usageOf({ ...streaming.usage, ...Object.fromEntries(known) });
@@ -159,15 +199,16 @@ export function createMessageReader(): MessageReader {
   }
 
   function readUser(message: Extract<SDKMessage, { type: "user" }>, now: number): readonly PendingMessage[] {
-    const before = whole(now);
     const { content } = message.message;
     const results = resultsIn(content as unknown as Content);
     const uuids = message.uuid === undefined ? [] : [message.uuid];
-    if (results.length > 0) return [...before, { message: { kind: "results", results }, uuids }];
-    return [...before, noticed("user_message", message)];
+    if (results.length > 0) return [...whole(now), { message: { kind: "results", results }, uuids }];
+    // Claude Code says in the user's name that an answer was interrupted.
+    return [...breakOff(), ...whole(now), noticed("user_message", message)];
   }
 
   return {
+    breakOff,
     settle: (now) => (streaming && streaming.id === gathered?.apiMessageId ? [] : whole(now)),
     read(message, now) {
       switch (message.type) {
@@ -182,7 +223,7 @@ export function createMessageReader(): MessageReader {
             ? readUser(message, now)
             : [inSubagent(message, message.parent_tool_use_id)];
         case "result":
-          return [...whole(now), { message: { kind: "ended", result: message }, uuids: [] }];
+          return [...breakOff(), ...whole(now), { message: { kind: "ended", result: message }, uuids: [] }];
         case "system":
           if (message.subtype === "init")
             return [{ message: { kind: "started", info: message as unknown as JsonObject }, uuids: [] }];

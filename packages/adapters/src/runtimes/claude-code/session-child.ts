@@ -39,6 +39,8 @@ export interface DriveDeps extends DriverLogDeps {
   /** The sandbox of children, if they are in one. */
   readonly walls: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   readonly apiEnv: Readonly<Record<string, string>>;
+  /** Whether the built-in simulation answers there, not a model. */
+  readonly simulated: boolean;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
 }
@@ -263,6 +265,7 @@ export async function turn(
       clock: claimed.clock,
       cwd: options.cwd,
       checkpoints: options.enable_file_checkpointing,
+      simulated: deps.simulated,
       maxMessageBytes: options.max_buffer_size ?? null,
       secrets: secretsOf(options, deps.apiEnv),
       signal,

@@ -47,6 +47,8 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
+  /** Whether the built-in simulation answers. */
+  readonly simulated: boolean;
   /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the process. */
   readonly maxMessageBytes: number | null;
   /** Values that must not show up in what is told of the child. */
@@ -77,6 +79,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const timers: NodeJS.Timeout[] = [];
   let isOver = false;
   let interrupted = false;
+  let isStopping = false;
   const { ms: firstWordMs, ...silence } = turn.firstWord;
   const silent = later(firstWordMs, () => void fail(silence).catch(abandon));
 
@@ -120,6 +123,17 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     child.kill();
   }
 
+  /** The run goes on elsewhere; what is known of the answer that is on its way is known only here. */
+  async function stop(): Promise<void> {
+    if (isOver || isStopping) return;
+    // A question keeps the call that it is about open.
+    if (questions.isOpen) return leave("stopped");
+    isStopping = true;
+    child.kill();
+    await recorder.handOver();
+    leave("stopped");
+  }
+
   function abandon(error: unknown): void {
     if (isOver) return;
     isOver = true;
@@ -129,7 +143,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   }
 
   async function fail(error: Failure): Promise<void> {
-    if (isOver) return;
+    if (isOver || isStopping) return;
     child.kill();
     await recorder.fail(error);
     finish("ended");
@@ -159,7 +173,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const stopping = (): void => {
     if (signal.reason === LEASE_LOST) leave("lost");
     // Nobody knows when an answer comes: it is waited for elsewhere.
-    else later(questions.isOpen ? 0 : GRACE_MS, () => leave("stopped"));
+    else if (questions.isOpen) later(0, () => leave("stopped"));
+    else later(GRACE_MS, () => void stop().catch(abandon));
   };
   const stopListening = log.onNews(() => void log.catchUp().then(react, abandon));
   // Whoever cannot renew must not act: another worker may take the session when the lease is over.
@@ -169,7 +184,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   let asking: Promise<void> | undefined;
   function hear(message: SDKMessage): void {
-    if (isOver) return;
+    if (isOver || isStopping) return;
     if (!isOfTurnBefore(message)) clearTimeout(silent);
     // Not a term of the process: its lines carry the transcript as well, which is no message.
     if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {

@@ -58,7 +58,7 @@ const isFailed = "e.event_type = 'session.failed'";
 const truth = (condition: string): string => `json(case when ${condition} then 'true' else 'false' end)`;
 
 /** `dollars` says how many dollars an expression of micro-dollars is. */
-const result = (dollars: (micros: string) => string): string => `json_set(
+const result = (dollars: (micros: string) => string): string => `json_patch(json_set(
   ${without("coalesce(e.body -> 'result', '{}')", RESULT_LEFT_OUT)},
   '$.subtype', coalesce(e.body ->> '$.result.subtype', case when ${isFailed} then e.body ->> 'stop_reason' else 'success' end),
   '$.session_id', e.session_id, '$.is_error', ${truth(isFailed)}, '$.duration_ms', e.body ->> 'duration_ms',
@@ -71,7 +71,7 @@ const result = (dollars: (micros: string) => string): string => `json_set(
   '$.is_complete', ${truth(`not ${isFailed}`)},
   '$.stop_reason', case when e.body ->> 'stop_reason' = 'max_steps' then 'max_turns_reached' when not ${isFailed} then 'completed'
     when e.body ->> 'outcome' = 'cancelled' then 'interrupted' else 'error' end,
-  '$.error', json(coalesce(e.body -> 'error', 'null')))`;
+  '$.error', json(coalesce(e.body -> 'error', 'null'))), case when e.body ->> 'simulated' then '{"simulated":true}' else '{}' end)`;
 
 const SAID = `'type', t.role, 'role', t.role, 'content', ${blocks("t.message", "$.content")}, 'uuid', t.id`;
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
-import { type Store, claudeAgent } from "@skein/core";
+import { type Store, claudeAgent, messageCreated, stepAbandoned } from "@skein/core";
 import {
   ClaudeOptions,
   type Fact,
@@ -120,6 +120,20 @@ function facts(): readonly Fact[] {
   run.answered(answer({ type: "text", text: "All seen." }), { messageId: ids(), resultsMessageId: ids(), time: 3 });
   run.end(4);
   const second = beginRun({ content: "again", messageId: ids(), time: 5 }, { ids, write, transcript });
+  const half = [{ type: "text", text: "Half" }];
+  const cutOff = { messageId: ids(), content: half };
+  const lost = { model: "claude-sonnet-4-5", usage, estimated: true, simulated: true, answer: cutOff };
+  const before = { messages: 5, tokens: 10 };
+  const entered = {
+    messageId: cutOff.messageId,
+    role: "assistant",
+    rows: 1,
+    isResults: false,
+    before,
+    tokens: 0,
+  } as const;
+  const place = { runId: second.id, step: 1 };
+  write(stepAbandoned(place, { ...lost, reason: "cancelled" }), messageCreated(place, entered));
   second.failed({ code: "model_error", message: "Overloaded.", status: 529 });
   second.end(6);
   const sdk = {
@@ -131,6 +145,9 @@ function facts(): readonly Fact[] {
     modelUsage: { m: { inputTokens: 1 } },
     stop_reason: "end_turn",
   };
+  const failed = written.findIndex(({ event_type }) => event_type === "session.failed");
+  const failure = written[failed] as Extract<Fact, { event_type: "session.failed" }>;
+  written[failed] = { ...failure, data: { ...failure.data, simulated: true } };
   const ended = written.findIndex(({ event_type }) => event_type === "session.completed");
   const { data } = written[ended] as Extract<Fact, { event_type: "session.completed" }>;
   written[ended] = { event_type: "session.completed", data: { ...data, result: sdk } };
@@ -179,6 +196,7 @@ const EXPECTED: readonly (readonly unknown[])[] = [
   ["assistant", null, "All seen.", [], null],
   ["result", "success", "All seen.", [], null],
   ["user", null, "again", [], null],
+  ["assistant", null, "Half", [], null],
   ["result", "error", "Overloaded.", [], null],
 ];
 
@@ -209,7 +227,11 @@ test("in PostgreSQL, in the order of the log, and its rows tell the stream again
   });
   expect(rows.map(at)).toEqual((await rowsOf(store, sessionId)).map(at));
   expect(rows[10]?.content).toMatchObject({ is_error: false, stop_reason: "completed", error: null });
-  expect(rows[12]?.content).toMatchObject({ is_error: true, error: { code: "model_error", status: 529 } });
+  expect(rows[13]?.content).toMatchObject({
+    is_error: true,
+    simulated: true,
+    error: { code: "model_error", status: 529 },
+  });
 
   // The stream that the API makes of the log: the same things, and a stream begins with init.
   const framing = createFraming({

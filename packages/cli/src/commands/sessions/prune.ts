@@ -2,7 +2,7 @@ import { createSessions, expiredSessions } from "@skein/core";
 import { isConfirmed } from "../../terminal/confirm.ts";
 import { counted } from "../../terminal/counts.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
-import { storeCommand, withStore } from "../../terminal/session-command.ts";
+import { forgetIn, storeCommand, withStore } from "../../terminal/session-command.ts";
 import { JSON_OPTION, YES_OPTION } from "../../terminal/shared-options.ts";
 
 const DAY_MS = 86_400_000;
@@ -36,7 +36,7 @@ export const prune = storeCommand({
         call.screen.note("Nothing was deleted.\n");
         return EXIT.cancelled;
       }
-      const sessions = createSessions({ store, tenant });
+      const sessions = createSessions({ store, tenant, forget: forgetIn(call, store) });
       for (const { id, updated_at } of found) {
         if (!isDry) await sessions.delete(id);
         if (json) call.screen.json({ session_id: id, last_event_at: updated_at, deleted: !isDry });

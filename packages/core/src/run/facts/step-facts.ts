@@ -79,9 +79,8 @@ export function stepGenerated(
 }
 
 /** Counts that were measured have no price: they are less than what is billed. */
-function costOfReply({ model, usage, simulated, estimated, price }: Reply) {
-  if (simulated) return freeCall(model);
-  return estimated ? null : costOf(model, usage, price);
+function costOfReply(reply: Reply) {
+  return reply.estimated && !reply.simulated ? null : priceOf(reply);
 }
 
 /** A step that another program ran: only its reply is known, so its beginning is written with it. */
@@ -98,6 +97,7 @@ export function observedStep(
     tools_count: 0,
     messages_count: messages,
     estimated_tokens: tokens,
+    ...(reply.simulated && { simulated: true }),
   });
   return [started, stepGenerated(place, "step", reply)];
 }
@@ -178,11 +178,20 @@ function paid({ model, usage, estimated, reserved, simulated, price }: BrokenCal
   return {
     model,
     usage,
-    cost: simulated ? freeCall(model) : costOf(model, usage, price),
+    cost: priceOf({ model, usage, simulated, price }),
     ...(estimated && { estimated: true as const }),
     ...reserved,
     ...(simulated && { simulated: true as const }),
   };
+}
+
+function priceOf({
+  model,
+  usage,
+  simulated,
+  price,
+}: Pick<Reply, "model" | "usage" | "price"> & { readonly simulated?: boolean | undefined }) {
+  return simulated ? freeCall(model) : costOf(model, usage, price);
 }
 
 function kept(answer: InterruptedAnswer | undefined) {
@@ -198,8 +207,9 @@ export function subagentMessaged(message: {
   readonly content: Content;
   readonly model: string | null;
   readonly usage: Usage | null;
+  readonly simulated?: boolean;
 }): FactOf<"subagent.messaged"> {
-  const { model, usage } = message;
+  const { model, usage, simulated } = message;
   return {
     event_type: "subagent.messaged",
     data: {
@@ -210,7 +220,8 @@ export function subagentMessaged(message: {
       content: message.content,
       model,
       usage,
-      cost: usage && model !== null ? costOf(model, usage) : null,
+      cost: usage && model !== null ? priceOf({ model, usage, simulated }) : null,
+      ...(usage && simulated && { simulated: true }),
     },
   };
 }

@@ -1,4 +1,13 @@
-import { type CallCost, type Event, NO_USAGE, type UsageTotals, addUsage, exactCost, microsOf } from "@skein/protocol";
+import {
+  type AgentConfig,
+  type CallCost,
+  type Event,
+  NO_USAGE,
+  type UsageTotals,
+  addUsage,
+  exactCost,
+  microsOf,
+} from "@skein/protocol";
 import type { History, Report, StoredSession } from "./history.ts";
 
 /** I2, I3, I6, I7, I12, I13 and I16, as far as the log of one session tells. */
@@ -43,6 +52,7 @@ interface Walk {
   /** Accepted prompts that have not entered the transcript: message id by run id. */
   readonly waiting: Map<string, string>;
   callsOpen: number;
+  runtime: AgentConfig["runtime"];
   usage: UsageTotals;
   cost: bigint;
 }
@@ -57,6 +67,7 @@ function walk(session: StoredSession, report: Report): { open: string | null; wa
     stopped: new Map(),
     waiting: new Map(),
     callsOpen: 0,
+    runtime: "loop",
     usage: NO_USAGE,
     cost: 0n,
   };
@@ -67,6 +78,9 @@ function walk(session: StoredSession, report: Report): { open: string | null; wa
 function take(state: Walk, event: Event): void {
   const { report, sessionId } = state;
   switch (event.event_type) {
+    case "session.created":
+      state.runtime = event.data.agent.runtime;
+      return;
     case "prompt.accepted":
       state.waiting.set(event.data.run_id, event.data.message_id);
       if (event.data.mode === "interrupt" && state.open !== null) stop(state, state.open, event);
@@ -109,7 +123,8 @@ function take(state: Walk, event: Event): void {
     case "step.generated":
     case "step.abandoned":
       checkRun(state, event, event.data.run_id);
-      if (state.callsOpen < 1)
+      // Claude Code tells of a call when its answer is there, so the beginning of one that broke off is not in the log.
+      if (state.callsOpen < 1 && !(event.event_type === "step.abandoned" && state.runtime === "claude-code"))
         report("I12", `Session ${sessionId}: event ${event.sequence} counts a model call that was counted before.`, {
           event,
         });

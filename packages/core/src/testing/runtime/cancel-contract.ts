@@ -1,4 +1,4 @@
-import { textOf } from "@skein/protocol";
+import { type DraftPiece, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
@@ -33,6 +33,31 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     await host.sessions.cancel(prompted.sessionId, { reason: "Too slow." });
     await expectCancelled(prompted, "Too slow.");
     await until(() => under.asked(prompted.label).every(({ outcome }) => outcome === "aborted"));
+  });
+
+  test("a cancel in the middle of an answer keeps the text that had arrived, and counts what the stream told", async () => {
+    const { under, host } = fixture();
+    const text = "Once upon a time. ".repeat(40);
+    const sessionId = await fixture().session();
+    const deltas: DraftPiece[] = [];
+    const stop = host.live.subscribe(sessionId, (piece) => {
+      if (piece.event.type === "content_block_delta") deltas.push(piece);
+    });
+    const prompted = await fixture().prompt(sessionId, [{ text, chunk: 6, chunkDelayMs: 40 }]);
+    await until(() => deltas.length > 3);
+    stop();
+    await host.sessions.cancel(prompted.sessionId, { reason: "Enough." });
+    await expectCancelled(prompted, "Enough.");
+    const [lost] = only(await fixture().ended(prompted), "step.abandoned");
+    const [call] = under.asked(prompted.label);
+    expect(lost?.data).toMatchObject({ reason: "cancelled", estimated: true, interrupted: true });
+    expect(lost?.data.usage.input_tokens).toBe(call?.usage?.input_tokens);
+    const said = textOf(lost?.data.content ?? []);
+    expect(said.length).toBeGreaterThan(0);
+    expect(text.startsWith(said)).toBe(true);
+    expect(lost?.data.usage.output_tokens).toBe(Math.floor(said.length / 4));
+    const transcript = await host.sessions.transcript(prompted.sessionId);
+    expect(transcript.filter(({ interrupted }) => interrupted).at(-1)?.content).toEqual(lost?.data.content);
   });
 
   test("a run that is cancelled while it waits its turn never starts, and the others do", async () => {

@@ -66,11 +66,7 @@ export function createFraming(context: FramingContext): Framing {
         if (role === "assistant") return [];
         if (transformation_type === "tool_result_added")
           return [message({ type: "user", content: resultsOf(message_id), uuid: message_id })];
-        const said = message({ type: role, content: claudeBlocks(contents.get(message_id) ?? []), uuid: message_id });
-        if (run.announced || !run.prompted) return [said];
-        // A stream begins with init: what was said before the runtime is up waits for it.
-        run.held.push(said);
-        return [];
+        return [message({ type: role, content: claudeBlocks(contents.get(message_id) ?? []), uuid: message_id })];
       }
       case "message.copied": {
         const { message_id, role, content } = event.data;
@@ -201,6 +197,11 @@ export function createFraming(context: FramingContext): Framing {
 
   return (event) => {
     const frames = framesOf(event);
+    // A stream begins with init: what is told before the runtime is up waits for it.
+    if (run.prompted && !run.announced) {
+      run.held.push(...frames);
+      return [];
+    }
     return frames.map((frame, index) =>
       index === frames.length - 1 ? { ...frame, id: frameId(sessionId, event.sequence) } : frame,
     );

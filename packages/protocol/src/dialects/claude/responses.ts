@@ -109,6 +109,8 @@ export const ResultEventData = z.looseObject({
   stop_reason: z.enum(["completed", "max_turns_reached", "interrupted", "error"]),
   /** What the session has cost so far, this run included. */
   session_total_cost_usd: Dollars.nullish(),
+  /** The built-in simulation answered, not a model: nobody bills it. */
+  simulated: z.literal(true).optional(),
 });
 export type ResultEventData = z.infer<typeof ResultEventData>;
 
@@ -148,6 +150,7 @@ export const SingleResponse = z.looseObject({
   result: z.string().nullable(),
   structured_output: z.unknown().optional(),
   questions: z.array(QuestionEventData),
+  simulated: ResultEventData.shape.simulated,
 });
 export type SingleResponse = z.infer<typeof SingleResponse>;
 
@@ -172,6 +175,8 @@ export const SessionResponse = z.object({
   usage: UsageSchema,
   /** Finer than `status`: a session that waits for an answer is `awaiting`. */
   activity: SessionStatus,
+  /** Whether the built-in simulation gave any of its answers. */
+  simulated: z.boolean(),
 });
 export type SessionResponse = z.infer<typeof SessionResponse>;
 

@@ -52,6 +52,7 @@ export function resultOfRun(event: Ended, sessionId: string) {
     num_turns: count(own["num_turns"]) ?? data.step,
     total_cost_usd: data.unpriced_calls > 0 ? null : dollars(data.cost_micros),
     usage: data.usage,
+    ...(data.simulated && { simulated: true as const }),
     result: isError ? words(own["result"]) : event.data.final_response,
     structured_output: own["structured_output"] ?? null,
     is_complete: !isError,

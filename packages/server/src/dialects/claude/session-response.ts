@@ -29,6 +29,7 @@ export function sessionResponse(session: Session): SessionResponse {
     last_message_at: session.last_run_at,
     usage: session.usage,
     activity: session.status,
+    simulated: session.simulated_calls > 0,
   };
 }
 

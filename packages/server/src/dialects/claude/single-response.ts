@@ -64,5 +64,6 @@ function responseOf(frames: readonly StreamEvent[], sessionId: string, fallback:
     result: result?.result ?? null,
     structured_output: result?.structured_output ?? null,
     questions: of("question"),
+    ...(result?.simulated && { simulated: true as const }),
   };
 }

@@ -88,6 +88,7 @@ create or replace function skein.result_message(p_session uuid, p_type text, d j
         when d->>'outcome' = 'cancelled' then 'interrupted' else 'error' end,
       'error', d->'error')
     || case when d->'result' ? 'stop_reason' then jsonb_build_object('model_stop_reason', d->'result'->'stop_reason') else '{}' end
+    || case when d ? 'simulated' then jsonb_build_object('simulated', d->'simulated') else '{}' end
   from (select p_type = 'session.failed' as is_failed) x
 $$;
 

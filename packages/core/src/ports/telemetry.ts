@@ -1,0 +1,47 @@
+/** Something that took a while, with its place in a trace. Ids are hexadecimal: 32 digits for a trace, 16 for a span. */
+export interface TelemetrySpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  /** `client`: a call of something outside. */
+  readonly kind: "internal" | "client";
+  /** Milliseconds since 1970. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: TelemetryAttributes;
+  /** Why it failed; left out if it did not. */
+  readonly error?: string;
+}
+
+export type TelemetryAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** A number that was measured once. */
+export interface TelemetryValue {
+  readonly name: string;
+  readonly kind: "counter" | "histogram";
+  /** As UCUM writes it: `s`, `{token}`. */
+  readonly unit: string;
+  readonly value: number;
+  readonly attributes: TelemetryAttributes;
+}
+
+/** A line of the log of a process. */
+export interface TelemetryLine {
+  readonly severity: "info" | "error";
+  readonly body: string;
+  readonly attributes: TelemetryAttributes;
+  /** The trace that the line belongs to. */
+  readonly trace?: { readonly traceId: string; readonly spanId: string };
+}
+
+/**
+ * Tells a collector what happened. Nothing waits for it: what cannot be sent is dropped, and nothing else changes.
+ */
+export interface Telemetry {
+  span(span: TelemetrySpan): void;
+  value(value: TelemetryValue): void;
+  line(line: TelemetryLine): void;
+  /** Sends what is left, for a few seconds at most. */
+  close(): Promise<void>;
+}

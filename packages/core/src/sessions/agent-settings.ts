@@ -1,0 +1,19 @@
+import { type AgentConfig, KnownError } from "@skein/protocol";
+
+/** Rejects settings that models do not accept together with thinking, before the first run fails because of them. */
+export function checkSampling({
+  runtime,
+  thinking_tokens,
+  api_kwargs,
+}: Pick<AgentConfig, "runtime" | "thinking_tokens" | "api_kwargs">): void {
+  if (runtime !== "loop" || thinking_tokens === 0) return;
+  const { temperature = 1, top_p = 1, top_k } = api_kwargs;
+  const refused = temperature !== 1 ? "temperature" : top_k !== undefined ? "top_k" : undefined;
+  if (refused !== undefined)
+    throw new KnownError(
+      "invalid",
+      `api_kwargs.${refused} cannot be set when thinking_tokens is: leave one of them out.`,
+    );
+  if (!(Number(top_p) >= 0.95))
+    throw new KnownError("invalid", "api_kwargs.top_p must be 0.95 to 1 when thinking_tokens is set.");
+}

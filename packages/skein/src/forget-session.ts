@@ -1,0 +1,28 @@
+import { existsSync } from "node:fs";
+import type { SessionsDeps } from "@skein/core";
+import type { Config } from "./config.ts";
+import { openServerFiles } from "./open-files.ts";
+import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
+
+/** Removes what a server keeps of a session beside its store: generated files, and what agents remember of it. */
+export function forgetBeside(
+  storeUrl: string,
+  config: Pick<Config, "filesUrl" | "dataDir" | "s3">,
+): NonNullable<SessionsDeps["forget"]> {
+  return async (session) => {
+    const { files, close } = await openServerFiles({ ...config, storeUrl });
+    try {
+      await files.deleteSession?.(session.sessionId);
+    } finally {
+      await close();
+    }
+    const file = memoryFileOf(storeUrl);
+    if (file !== undefined && !existsSync(file)) return;
+    const memory = await fullTextMemory(storeUrl);
+    try {
+      await memory.forget?.(session);
+    } finally {
+      await memory.close();
+    }
+  };
+}

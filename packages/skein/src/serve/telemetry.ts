@@ -1,0 +1,41 @@
+import type { Telemetry, TelemetryAttributes } from "@skein/core";
+import { loadPart } from "../optional-parts.ts";
+import type { StartOptions } from "./start-options.ts";
+
+type Log = NonNullable<StartOptions["log"]>;
+
+export interface OpenTelemetry {
+  /** Undefined where no collector is named. */
+  readonly telemetry: Telemetry | undefined;
+  /** Writes a line where the operator wants it, and tells the collector. */
+  readonly log: Log | undefined;
+  close(): Promise<void>;
+}
+
+/** What tells a collector about this server, if the operator named one. */
+export async function openTelemetry({ traceEndpoint, traceService, log }: StartOptions): Promise<OpenTelemetry> {
+  if (traceEndpoint === undefined) return { telemetry: undefined, log, close: async () => {} };
+  const { createOpenTelemetry } = await loadPart.telemetry();
+  const telemetry = createOpenTelemetry({ endpoint: traceEndpoint, serviceName: traceService });
+  return {
+    telemetry,
+    log(line) {
+      log?.(line);
+      telemetry.line(lineOf(line));
+    },
+    close: () => telemetry.close(),
+  };
+}
+
+function lineOf({ level, message, event, trace_id, span_id, ...rest }: Readonly<Record<string, unknown>>) {
+  const words = [message ?? event, rest["method"], rest["route"], rest["status"]];
+  return {
+    severity: level === "error" ? ("error" as const) : ("info" as const),
+    body: words.filter((word) => typeof word === "string" || typeof word === "number").join(" "),
+    attributes: Object.fromEntries(
+      Object.entries(rest).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value)),
+    ) as TelemetryAttributes,
+    ...(typeof trace_id === "string" &&
+      typeof span_id === "string" && { trace: { traceId: trace_id, spanId: span_id } }),
+  };
+}
