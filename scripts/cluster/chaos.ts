@@ -189,9 +189,16 @@ function claudeEffects(
   return readFileSync(file, "utf8")
     .trimEnd()
     .split("\n")
-    .map((label) => {
+    .map((line) => {
+      const [label = "", at] = line.split(" ");
       const call = calls.find(({ input }) => JSON.stringify(input).includes(`echo ${label} `));
-      return { at: 0, sessionId, toolUseId: call?.tool_use_id ?? `unknown ${label}`, policy: "once", by: "claude" };
+      return {
+        at: Number(at),
+        sessionId,
+        toolUseId: call?.tool_use_id ?? `unknown ${label}`,
+        policy: "once",
+        by: "claude",
+      };
     });
 }
 

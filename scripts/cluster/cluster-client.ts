@@ -29,7 +29,10 @@ const AGAIN_MS = 150;
 /** Claude Code has one effect for each prompt: a line in a file of its folder. */
 function claudePrompt(label: string): string {
   const steps = [
-    { text: "First.", tools: [{ name: "Bash", input: { command: `echo ${label} >> effects; sleep 0.2` } }] },
+    {
+      text: "First.",
+      tools: [{ name: "Bash", input: { command: `echo ${label} $(date +%s%3N) >> effects; sleep 0.2` } }],
+    },
     { text: `Done with ${label}.`, chunk: 4, chunkDelayMs: 20 },
   ];
   return `Please do ${label}. ${script(steps, label)}`;

@@ -22,6 +22,11 @@ export const skein: Group = {
       load: async () => (await import("./commands/keys.ts")).keys,
     },
     {
+      name: "models",
+      summary: "Add, list and test models of other providers",
+      load: async () => (await import("./commands/models.ts")).models,
+    },
+    {
       name: "policy",
       summary: "Say in plain words what a key can do",
       load: async () => (await import("./commands/policy.ts")).policy,

@@ -12,6 +12,7 @@ export {
   type ModelAbilities,
   type ModelCall,
   type ModelCatalog,
+  type ModelReply,
   type PreparedCall,
   type Turn,
   ModelFailure,
@@ -55,6 +56,7 @@ export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
 export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
 
 // What adapters of models share.
+export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
 export { carriedOver, carryOf } from "./model/carried-over.ts";
 export { parsedOrUndefined } from "./model/parsed-json.ts";
 export { createReply } from "./model/reply.ts";

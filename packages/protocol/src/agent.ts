@@ -98,7 +98,8 @@ export type Agent = z.infer<typeof Agent>;
 export const LlmModel = z.object({
   id: Uuid,
   name: Line.min(1).max(100),
-  provider: z.literal("anthropic"),
+  /** What stands before the name of the model; `anthropic` for Claude's own names. */
+  provider: z.string(),
   is_default: z.boolean(),
   created_at: z.iso.datetime(),
 });

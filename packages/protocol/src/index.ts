@@ -10,6 +10,7 @@ export * from "./error.ts";
 export * from "./event.ts";
 export * from "./ids.ts";
 export * from "./money.ts";
+export * from "./model-settings.ts";
 export * from "./prices.ts";
 export * from "./session.ts";
 export * from "./usage.ts";

@@ -95,6 +95,9 @@ export const PRICES: readonly ModelPrice[] = [
   { family: "claude-3-opus", prices: rates(15, 75, 1.5) },
   { family: "claude-3-sonnet", prices: rates(3, 15, 0.3) },
   { family: "claude-3-haiku", prices: rates(0.25, 1.25, 0.03, 0.3) },
+  // Models of other agents, where the maker's own page has the price (November 2026) and it was the same since the model came.
+  { family: "gpt-5", prices: rates(1.25, 10, 0.125) },
+  { family: "gpt-5-codex", prices: rates(1.25, 10, 0.125) },
 ];
 
 /** What the call cost, or `undefined` when the model is not in the table. A price that is given stands in place of the table. */
@@ -224,7 +227,7 @@ interface FoundPrice {
  * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
  */
 const modelName =
-  /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:anthropic\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>claude-[a-z0-9.-]+?)(?:[-@]\d{8}|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
+  /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:anthropic\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt)-[a-z0-9.-]+?)(?:[-@]\d{8}|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
 const known = new Map<string, FoundPrice | undefined>();
 

@@ -50,7 +50,7 @@ test.each([
 test.each([
   "<synthetic>",
   "",
-  "gpt-5",
+  "gpt-5.9-none",
   "claude-opus-9",
   "claude-opus-4-10",
   "claude-opus-5-6",

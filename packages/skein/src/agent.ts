@@ -1,10 +1,12 @@
-import { type Answered, type SessionState, onlyModel, openAwaits } from "@skein/core";
+import { type Answered, type SessionState, openAwaits } from "@skein/core";
 import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
+import { isClaudeName } from "./model-catalog.ts";
+import { catalogWith } from "./open-catalog.ts";
 import { checkModelAddress, openModel } from "./open-model.ts";
 import { openFiles } from "./open-files.ts";
 import { openMemories } from "./open-memories.ts";
@@ -183,19 +185,16 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     silenceMs: options.silenceMs,
     ...simulationChoice(config),
   });
-  const {
-    model,
-    simulated,
-    close: closeModel,
-  } = await opened.catch(async (error: unknown) => {
+  const claude = await opened.catch(async (error: unknown) => {
     if (typeof given === "string") await store.close();
     throw error;
   });
-  if (simulated) saySimulationOnce(() => void process.stderr.write(SIMULATED));
+  if (claude.simulated && agents.some(({ agent }) => isClaudeName(agent.config.model)))
+    saySimulationOnce(() => void process.stderr.write(SIMULATED));
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,
-    models: onlyModel(model),
+    models: catalogWith(claude, { store, silenceMs: options.silenceMs }),
     agents,
     files,
     memoryNamed: memories.named,
@@ -211,7 +210,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
       await host.stop();
       await memories.close();
       if (typeof given === "string") await store.close();
-      await closeModel();
+      await claude.close();
     },
   };
 }

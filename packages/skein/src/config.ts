@@ -183,6 +183,11 @@ export function simulationChoice({ model, isProduction }: Pick<Config, "model" |
   };
 }
 
+/** A key that a model's settings name by its environment variable. */
+export function environmentKey(variable: string): string | undefined {
+  return process.env[variable] || undefined;
+}
+
 let isSimulationSaid = false;
 
 /** Calls `say` once in a process, to announce that answers are simulated. */

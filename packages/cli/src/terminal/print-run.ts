@@ -197,9 +197,15 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
 }
 
 /** Without a key nobody should take the answers for a model's. */
-export function sayIfSimulated(screen: Screen, config: Config, { server }: Place): void {
+export function sayIfSimulated(
+  screen: Screen,
+  config: Config,
+  { server, model }: Place & { readonly model?: string | undefined },
+): void {
   const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
   const isAsked = config.model === "simulation";
+  // Only Claude is simulated: a model with another provider in its name is asked.
+  if (model?.includes("/") && !model.startsWith("anthropic/")) return;
   if (server !== undefined || (!isAsked && (anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl) !== undefined))
     return;
   const why = isAsked ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";

@@ -5,7 +5,8 @@ import {
   type Ids,
   KnownError,
   Line,
-  type LlmModel,
+  LlmModel,
+  ModelSettings,
   Tags,
   Uuid,
   createIds,
@@ -147,11 +148,24 @@ function versionId(id: string, version: number): string {
 
 /** The models that agents and sessions refer to by id: the platform API's `llm_models`. */
 export interface Models {
-  /** Adds a model, or returns the existing one of that name. `isDefault` makes it the only default. */
-  add(model: { name: string; isDefault?: boolean }): Promise<LlmModel>;
+  /**
+   * Adds a model, or returns the one of that name. `isDefault` makes it the default, and no other. `settings` say how the
+   * model is reached, and replace earlier ones.
+   */
+  add(model: { name: string; isDefault?: boolean; settings?: ModelSettings }): Promise<LlmModel>;
+  remove(id: string): Promise<void>;
+  /** How the models that have settings are reached, by their names. */
+  settings(): Promise<readonly (readonly [name: string, settings: ModelSettings])[]>;
   list(): Promise<readonly LlmModel[]>;
   get(id: string): Promise<LlmModel>;
   default(): Promise<LlmModel | undefined>;
+}
+
+/** A model as it is kept: with how it is reached, which only its process needs to know. */
+const Kept = LlmModel.extend({ settings: ModelSettings.optional() });
+
+function withSettings(model: LlmModel, settings: ModelSettings | undefined) {
+  return settings ? { ...model, settings } : model;
 }
 
 export function createModels({
@@ -162,31 +176,53 @@ export function createModels({
 }: AgentsDeps): Models {
   async function list(): Promise<readonly LlmModel[]> {
     const { items } = await records.list({ tenant, kind: "llm_model", limit: 1000 });
-    return items.map(({ value }) => value as LlmModel);
+    return items.map(({ value }) => LlmModel.parse(value));
+  }
+
+  async function settings(): Promise<readonly (readonly [name: string, settings: ModelSettings])[]> {
+    const { items } = await records.list({ tenant, kind: "llm_model", limit: 1000 });
+    return items.flatMap(({ value }) => {
+      const kept = Kept.parse(value);
+      return kept.settings ? [[kept.name, kept.settings] as const] : [];
+    });
   }
 
   return {
-    async add({ name, isDefault = false }) {
+    settings,
+    async remove(id) {
+      if (!(await records.delete(tenant, "llm_model", id)))
+        throw new KnownError("not_found", `There is no model ${id}.`);
+    },
+    async add({ name, isDefault = false, settings: given }) {
       const checkedName = parseInput(Line.min(1).max(100), name);
       const all = await list();
       const known = all.find((other) => other.name === checkedName);
-      if (known && (known.is_default || !isDefault)) return known;
+      if (known && !given && (known.is_default || !isDefault)) return known;
+      const before = new Map(await settings());
       const model: LlmModel = {
         id: known?.id ?? ids(),
         name: checkedName,
-        provider: "anthropic",
-        is_default: isDefault,
+        provider: /^([^/:]+)\//.exec(checkedName)?.[1] ?? "anthropic",
+        is_default: isDefault || known?.is_default === true,
         created_at: known?.created_at ?? new Date(now()).toISOString(),
       };
       const others = isDefault ? all.filter(({ id, is_default }) => is_default && id !== model.id) : [];
       const fields = { name: model.name };
+      const kept = given ?? before.get(model.name);
       await records.put([
-        { tenant, kind: "llm_model", id: model.id, value: model, fields, ...(!known && { expect: 0 }) },
+        {
+          tenant,
+          kind: "llm_model",
+          id: model.id,
+          value: withSettings(model, kept),
+          fields,
+          ...(!known && { expect: 0 }),
+        },
         ...others.map((other) => ({
           tenant,
           kind: "llm_model",
           id: other.id,
-          value: { ...other, is_default: false },
+          value: withSettings({ ...other, is_default: false }, before.get(other.name)),
           fields: { name: other.name },
         })),
       ]);
@@ -196,7 +232,7 @@ export function createModels({
     async get(id) {
       const record = await records.get(tenant, "llm_model", id);
       if (!record) throw new KnownError("not_found", `There is no model ${id}.`);
-      return record.value as LlmModel;
+      return LlmModel.parse(record.value);
     },
     default: async () => (await list()).find(({ is_default }) => is_default),
   };

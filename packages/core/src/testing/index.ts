@@ -3,6 +3,7 @@ export * from "./bus-contract.ts";
 export * from "./check-history.ts";
 export * from "./engine-contract.ts";
 export * from "./engine/counting-runtime.ts";
+export * from "./model/model-contract.ts";
 export * from "./model/sample-call.ts";
 export * from "./naughty-text.ts";
 export * from "./records-contract.ts";

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
-import { KnownError, isKnownError } from "@skein/protocol";
+import { KnownError, ModelSettings, isKnownError } from "@skein/protocol";
 import type { Limits, RetentionDays } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -9,6 +9,7 @@ import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
 import { refuseProcessOptions, registrationsOf } from "../registration.ts";
+import { checkModelSettings } from "../model-catalog.ts";
 import { checkedLimits } from "./limits.ts";
 import { checkedRetention } from "./retention.ts";
 
@@ -26,6 +27,8 @@ export interface SkeinConfig {
   readonly retention?: RetentionDays;
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
+  /** Models of other providers by their names (`provider/name`), and how they are reached. */
+  readonly models?: Readonly<Record<string, z.input<typeof ModelSettings>>>;
 }
 
 export interface ServedCode {
@@ -35,6 +38,7 @@ export interface ServedCode {
   readonly limits?: Partial<Limits>;
   readonly retention?: RetentionDays;
   readonly policy: Policy;
+  readonly models?: Readonly<Record<string, ModelSettings>>;
 }
 
 /** Loads the code of a server from its config file, if there is one. */
@@ -46,7 +50,7 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "retention", "policy"], file);
+  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "retention", "policy", "models"], file);
   return codeOf(loaded.default);
 }
 
@@ -67,6 +71,7 @@ export function codeOf({
   limits = {},
   retention = {},
   policy = {},
+  models = {},
 }: SkeinConfig): ServedCode {
   if (!Array.isArray(agents) || !Array.isArray(tools))
     throw new KnownError("invalid", "agents and tools must be lists: agents: [createAgent({ … })].");
@@ -85,7 +90,16 @@ export function codeOf({
     limits: checkedLimits(limits, "limits"),
     retention: checkedRetention(retention, "retention"),
     policy: parseInput(z.object({ policy: Policy }), { policy }).policy,
+    models: checkedModels(models),
   };
+}
+
+function checkedModels(given: NonNullable<SkeinConfig["models"]>): Readonly<Record<string, ModelSettings>> {
+  const { models } = parseInput(z.object({ models: z.record(z.string().min(1).max(100), ModelSettings) }), {
+    models: given,
+  });
+  for (const [name, settings] of Object.entries(models)) checkModelSettings(name, settings);
+  return models;
 }
 
 function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {

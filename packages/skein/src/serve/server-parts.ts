@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers, onlyModel } from "@skein/core";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createWorkers } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
+import { catalogWith } from "../open-catalog.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
 import { openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
@@ -82,8 +83,8 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     store,
     bus,
     engine: engine.factory,
-    models: onlyModel(model.model),
     ...code,
+    models: catalogWith(model, { store, configured: code.models }),
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,

@@ -95,7 +95,7 @@ async function shapeOf(source: Sql): Promise<readonly string[]> {
   const isKnown = new Set([...views.map(([name]) => name), ...platform.map(({ name }) => name)]);
   const files = (await source.tables()).filter(({ name }) => !isKnown.has(name));
   return [
-    ...["platform", "agent", "api", "claude", "skein"].map((schema) => `CREATE SCHEMA ${schema}`),
+    ...["platform", "agent", "api", "claude", "history", "skein"].map((schema) => `CREATE SCHEMA ${schema}`),
     ...macrosIn(
       views.map(([, sql = ""]) => sql),
       macros,

@@ -18,7 +18,7 @@ const families = [
 );
 
 const NAME =
-  "^(?:(?:bedrock|vertex_ai|openrouter)/)?(?:anthropic/)?(?:([a-z]{2,6}(?:-gov)?)\\.)?(?:anthropic\\.)?(claude-[a-z0-9.-]+?)" +
+  "^(?:(?:bedrock|vertex_ai|openrouter)/)?(?:anthropic/)?(?:([a-z]{2,6}(?:-gov)?)\\.)?(?:anthropic\\.)?((?:claude|gpt)-[a-z0-9.-]+?)" +
   "(?:[-@]\\d{8}|-latest|@default)?(?:-v\\d+)?(?::\\d+)?(?:\\[1m\\])?$";
 
 /** Replaces a dot between digits with a dash. Done twice, because matches do not overlap. */

@@ -21,6 +21,7 @@ import { withLock } from "../../disk/lock.ts";
 import { createPause } from "../../scan/pause.ts";
 import { encodeProjectPath } from "../claude-code/discover/encode-project-path.ts";
 import type { HistorySource, Problem, Unit } from "../port/source.ts";
+import { holdingDatabases } from "../port/sqlite.ts";
 import { createTranscriptWriter } from "../port/transcript-writer.ts";
 import { appendGrowth } from "./append-growth.ts";
 import { loadState, saveState, type MirroredUnit, type MirrorState } from "./mirror-state.ts";
@@ -42,7 +43,8 @@ export async function mirrorRoot(
   const found = unitsOf(source, root);
   const known = loadState(folder, source.name, root);
   if (isCurrent(known, found)) return known;
-  const done = await withLock(folder, patienceMs, async () => await update(source, root, folder, found, options));
+  const work = async () => await holdingDatabases(() => update(source, root, folder, found, options));
+  const done = await withLock(folder, patienceMs, work);
   if (done) return done.value;
   return { ...known, problems: [...known.problems, { path: folder, message: "another process is reading it" }] };
 }

@@ -28,13 +28,29 @@ export function readDatabase<T>(path: string, work: (database: OpenDatabase) => 
 }
 
 function inTransaction<T>(path: string, work: (database: OpenDatabase) => T): T {
-  const database = open(path);
+  const database = held.get(path) ?? open(path);
   try {
     database.exec("BEGIN");
     return work(wrap(database));
   } finally {
     if (database.isTransaction) database.exec("ROLLBACK");
-    database.close();
+    if (holders > 0) held.set(path, database);
+    else database.close();
+  }
+}
+
+let holders = 0;
+const held = new Map<string, DatabaseSync>();
+
+/** Keeps databases open between transactions while `work` runs: opening one takes longer than reading a session from it. */
+export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
+  holders += 1;
+  try {
+    return await work();
+  } finally {
+    holders -= 1;
+    if (holders === 0) for (const database of held.values()) database.close();
+    if (holders === 0) held.clear();
   }
 }
 

@@ -1,0 +1,119 @@
+/** Sessions of Codex and of opencode with the shapes of real ones, for the benchmark of all agents. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+const text = (seed: number, length: number): string => {
+  const words = ["the", "test", "fails", "because", "file", "is", "locked", "function", "returns", "value", "error"];
+  let made = "";
+  for (let at = seed; made.length < length; at += 1) made += `${words[(at * 7 + seed) % words.length] ?? ""} `;
+  return made.slice(0, length);
+};
+
+/** Writes rollouts of Codex, each with about `bytes` bytes. */
+export function writeRollouts(root: string, sessions: number, bytes: number): void {
+  for (let session = 0; session < sessions; session += 1) {
+    const id = `0198c0de-0000-7000-8000-${session.toString(16).padStart(12, "0")}`;
+    const day = String((session % 28) + 1).padStart(2, "0");
+    const time = `2026-08-${day}T09:00:00.000Z`;
+    const path = join(root, "sessions", "2026", "08", day, `rollout-2026-08-${day}T09-00-00-${id}.jsonl`);
+    const lines: object[] = [
+      {
+        type: "session_meta",
+        payload: { id, timestamp: time, cwd: `/srv/project-${session % 20}`, cli_version: "0.166.0" },
+      },
+      {
+        type: "turn_context",
+        payload: { turn_id: `t-${session}`, model: "gpt-5-codex", cwd: `/srv/project-${session % 20}` },
+      },
+    ];
+    let size = 0;
+    let total = 0;
+    for (let turn = 0; size < bytes; turn += 1) {
+      total += 1000 + turn;
+      const usage = { input_tokens: total, cached_input_tokens: 0, output_tokens: turn * 10, total_tokens: total };
+      const call = {
+        type: "function_call",
+        name: "exec_command",
+        arguments: '{"cmd":"npm test"}',
+        call_id: `c${turn}`,
+      };
+      const made = [
+        {
+          type: "response_item",
+          payload: { type: "message", role: "user", content: [{ type: "input_text", text: text(turn, 120) }] },
+        },
+        { type: "event_msg", payload: { type: "user_message", message: text(turn, 120) } },
+        { type: "response_item", payload: call },
+        {
+          type: "response_item",
+          payload: { type: "function_call_output", call_id: `c${turn}`, output: text(turn, 4000) },
+        },
+        { type: "event_msg", payload: { type: "token_count", info: { total_token_usage: usage } } },
+        {
+          type: "response_item",
+          payload: { type: "message", role: "assistant", content: [{ type: "output_text", text: text(turn, 600) }] },
+        },
+      ];
+      size += made.reduce((sum, line) => sum + JSON.stringify(line).length + 40, 0);
+      lines.push(...made);
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, lines.map((line) => `${JSON.stringify({ timestamp: time, ...line })}\n`).join(""));
+  }
+}
+
+/** Makes a database of opencode 1.x with so many sessions and about `bytes` bytes in all. */
+export function writeOpencode(path: string, sessions: number, bytes: number): void {
+  const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path);
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+    CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, title text, version text, revert text, agent text, time_created integer, time_updated integer);
+    CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);
+    CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data text);
+    CREATE INDEX message_session ON message (session_id, time_created, id);
+    CREATE INDEX part_message ON part (message_id, id); CREATE INDEX part_session ON part (session_id); BEGIN`);
+  const addSession = database.prepare("INSERT INTO session VALUES (?, NULL, ?, ?, '1.18.0', NULL, 'build', ?, ?)");
+  const addMessage = database.prepare("INSERT INTO message VALUES (?, ?, ?, ?, ?)");
+  const addPart = database.prepare("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)");
+  const turns = Math.max(1, Math.round(bytes / sessions / 9000));
+  for (let session = 0; session < sessions; session += 1) {
+    const id = `ses_${String(session).padStart(6, "0")}`;
+    const start = 1788177600000 + session * 60_000;
+    addSession.run(id, `/srv/project-${session % 20}`, `Session ${session}`, start, start + turns * 1000);
+    for (let turn = 0; turn < turns; turn += 1) {
+      const at = start + turn * 1000;
+      const [asked, said] = [`${id}_${turn}a`, `${id}_${turn}b`];
+      const tokens = { input: 100 + turn, output: 50, reasoning: 0, cache: { read: 1000, write: 10 } };
+      addMessage.run(asked, id, at, at, JSON.stringify({ role: "user", time: { created: at } }));
+      addPart.run(`p${asked}`, asked, id, at, at, JSON.stringify({ type: "text", text: text(turn, 200) }));
+      const answer = {
+        role: "assistant",
+        modelID: "claude-sonnet-5",
+        time: { created: at + 1, completed: at + 500 },
+        tokens,
+        cost: 0.01,
+      };
+      addMessage.run(said, id, at + 1, at + 1, JSON.stringify(answer));
+      const state = {
+        status: "completed",
+        input: { command: "ls" },
+        output: text(turn, 7000),
+        time: { end: at + 400 },
+      };
+      addPart.run(
+        `p${said}1`,
+        said,
+        id,
+        at,
+        at,
+        JSON.stringify({ type: "tool", callID: `c${said}`, tool: "bash", state }),
+      );
+      addPart.run(`p${said}2`, said, id, at, at, JSON.stringify({ type: "text", text: text(turn, 500) }));
+      addPart.run(`p${said}3`, said, id, at, at, JSON.stringify({ type: "step-finish", tokens, cost: 0.01 }));
+    }
+  }
+  database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+  database.close();
+}

@@ -1,0 +1,46 @@
+import type { ContentBlock } from "@skein/protocol";
+
+/** How much a model is asked to think, in the words that most providers share; undefined for not at all. */
+export function effortOf(thinkingTokens: number): "low" | "medium" | "high" | undefined {
+  if (thinkingTokens === 0) return undefined;
+  return thinkingTokens < 4096 ? "low" : thinkingTokens < 16_384 ? "medium" : "high";
+}
+
+/** An image or a document as an address that holds its data, or where it is. */
+export function dataUrl({ source }: ContentBlock): string {
+  const { type, media_type, data, url } = source as Readonly<Record<string, string>>;
+  return type === "url" ? String(url) : `data:${media_type};base64,${data}`;
+}
+
+/** The text of a document that is text; undefined for a file. */
+export function documentText({ source, title }: ContentBlock): string | undefined {
+  const { type, data } = source as Readonly<Record<string, string>>;
+  if (type !== "text") return undefined;
+  return typeof title === "string" ? `${title}\n\n${data}` : String(data);
+}
+
+/** The texts of a result, for providers whose results are text. */
+export function resultText({ content }: ContentBlock): string {
+  if (typeof content === "string") return content;
+  const blocks = Array.isArray(content) ? (content as ContentBlock[]) : [];
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [String(block["text"])] : []));
+  const others = blocks.length - texts.length;
+  const note =
+    others === 0 ? [] : [`(${others} more ${others === 1 ? "part follows" : "parts follow"} in the next message.)`];
+  return [...texts, ...note].join("\n");
+}
+
+/** A failed result, for providers that have no field for it. */
+export function errorText(text: string): string {
+  return text.startsWith("Error") ? text : `Error: ${text}`;
+}
+
+/** The name of a document, which providers want for every file. */
+export function titleOf({ title }: ContentBlock): string {
+  return typeof title === "string" && title !== "" ? title : "document.pdf";
+}
+
+/** The text of a block; for a block of another kind, what it holds. */
+export function plainText(block: ContentBlock): string {
+  return typeof block["text"] === "string" ? block["text"] : JSON.stringify(block);
+}

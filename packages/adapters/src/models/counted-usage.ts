@@ -1,0 +1,35 @@
+import { type JsonObject, type Usage, isJsonObject } from "@skein/protocol";
+
+/** How an API counts: the whole prompt with what was cached, and the whole answer with its reasoning. */
+export interface Counts {
+  readonly prompt: unknown;
+  readonly answer: unknown;
+  readonly read: unknown;
+  readonly written: unknown;
+  readonly reasoning: unknown;
+}
+
+/** The same counts as the log has them; undefined where they are not told or contradict each other. */
+export function countedUsage({ prompt, answer, read, written, reasoning }: Counts): Usage | undefined {
+  const [all, output, cached, kept, thought] = [prompt, answer, read ?? 0, written ?? 0, reasoning ?? 0];
+  if (!isCount(all) || !isCount(output) || !isCount(cached) || !isCount(kept) || !isCount(thought)) return undefined;
+  // More from the cache than was sent cannot be: then nobody knows what was used.
+  if (cached + kept > all) return undefined;
+  return {
+    input_tokens: all - cached - kept,
+    output_tokens: output,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: kept,
+    ...(thought > 0 && { output_tokens_details: { thinking_tokens: thought } }),
+  };
+}
+
+/** An object inside of another, empty if it is not there. */
+export function objectIn(value: unknown, key: string): JsonObject {
+  const inner = isJsonObject(value) ? value[key] : undefined;
+  return isJsonObject(inner) ? inner : {};
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,97 @@
+import { ModelFailure, parsedOrUndefined } from "@skein/core";
+
+/** An error as OpenAI's APIs tell it, and most servers that speak them. */
+interface ToldError {
+  readonly message?: unknown;
+  readonly type?: unknown;
+  readonly code?: unknown;
+}
+
+/** A request that was rejected. Nothing of our key or of our headers is in it. */
+export function rejectedRequest({ status, headers }: Response, text: string): ModelFailure {
+  const told = toldError(parsedOrUndefined(text));
+  const code = codeOf(status, told);
+  return new ModelFailure(
+    { code, message: told ? sentenceOf(told) : `The model's server answered with the status ${status}.`, status },
+    { retryable: isRetryable(status, code), retryAfterMs: retryAfterOf(headers) },
+  );
+}
+
+/** An error that stands in the stream instead of the rest of the answer. */
+export function streamFailure(error: unknown): ModelFailure {
+  const told = toldError({ error }) ?? {};
+  const code = codeOf(undefined, told);
+  return new ModelFailure({ code, message: sentenceOf(told) }, { retryable: isRetryable(undefined, code) });
+}
+
+/** What went wrong on the way, as a fact can tell it. */
+export function brokenRequest(error: unknown): unknown {
+  if (error instanceof ModelFailure || !(error instanceof Error) || error.name === "AbortError") return error;
+  if (error.name !== "TypeError" && error.name !== "SyntaxError") return error;
+  return new ModelFailure(
+    { code: "stream_broken", message: `The model's answer could not be read: ${error.message}` },
+    { retryable: true },
+  );
+}
+
+/** The stream ended before the provider said that the answer is whole. */
+export function cutStream(): ModelFailure {
+  return new ModelFailure(
+    { code: "stream_cut", message: "The model's answer broke off before its end." },
+    { retryable: true },
+  );
+}
+
+/** Refuses what answers without being a model: a web page at a wrong address, say. */
+export function checkStream({ headers }: Response, url: string): void {
+  const type = headers.get("content-type") ?? "";
+  if (!type.startsWith("text/html")) return;
+  throw new ModelFailure(
+    { code: "no_model", message: `A web page answered at ${url}, not a model. Check the address of the model.` },
+    { retryable: false },
+  );
+}
+
+function toldError(body: unknown): ToldError | undefined {
+  const { error } = (body ?? {}) as { readonly error?: unknown };
+  if (typeof error === "string") return { message: error };
+  return typeof error === "object" && error !== null ? error : undefined;
+}
+
+function sentenceOf({ message }: ToldError): string {
+  return typeof message === "string" && message !== "" ? message : "The model's answer ended with an error.";
+}
+
+/** The code by which the loop knows what it can do about a failure. */
+function codeOf(status: number | undefined, told: ToldError | undefined): string {
+  const [code, type] = [told?.code, told?.type].map((value) => (typeof value === "string" ? value : ""));
+  const message = typeof told?.message === "string" ? told.message : "";
+  if (code === "context_length_exceeded" || /context (?:length|window)|maximum context/i.test(message))
+    return "context_window_exceeded";
+  if (code === "insufficient_quota" || type === "insufficient_quota" || status === 402) return "billing_error";
+  if (status === 401) return "authentication_error";
+  if (status === 403) return "permission_error";
+  if (status === 404) return "not_found_error";
+  if (status === 429 || code === "rate_limit_exceeded") return "rate_limit_error";
+  if (status === 503 || /overloaded/i.test(`${code} ${type} ${message}`)) return "overloaded_error";
+  if (status !== undefined && status < 500) return code || type || "invalid_request_error";
+  return code || type || "api_error";
+}
+
+const RETRYABLE_CODES = new Set(["api_error", "overloaded_error", "rate_limit_error", "server_error", "timeout"]);
+
+function isRetryable(status: number | undefined, code: string): boolean {
+  if (code === "billing_error" || code === "context_window_exceeded") return false;
+  if (status === undefined) return RETRYABLE_CODES.has(code);
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+/** How long the server asks to wait: milliseconds, seconds or a date. */
+function retryAfterOf(headers: Headers): number | undefined {
+  const ms = Number(headers.get("retry-after-ms") ?? Number.NaN);
+  if (Number.isFinite(ms) && ms > 0) return ms;
+  const text = headers.get("retry-after");
+  if (text === null) return undefined;
+  const wait = Number.isFinite(Number(text)) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(wait) && wait > 0 ? wait : undefined;
+}

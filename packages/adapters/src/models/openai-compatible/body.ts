@@ -1,0 +1,145 @@
+import { type ModelAbilities, type ModelCall, type PreparedCall, type Turn, carriedOver, carryOf } from "@skein/core";
+import { type ContentBlock, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
+import { dataUrl, documentText, effortOf, errorText, plainText, resultText, titleOf } from "../conversation.ts";
+import type { ChatQuirks } from "./quirks.ts";
+
+/** The body of a call of Chat Completions. */
+export function chatBody(
+  call: ModelCall,
+  { name, abilities, quirks }: { name: string; abilities: ModelAbilities; quirks: ChatQuirks },
+): PreparedCall {
+  const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
+  const tools = abilities.tools ? call.tools : [];
+  const output = abilities.output ? call.output : undefined;
+  const body: JsonObject = {
+    ...call.extra,
+    model: name,
+    messages: [
+      ...(call.system === "" ? [] : [{ role: quirks.system_role, content: call.system }]),
+      ...turns.flatMap((turn) =>
+        turn.role === "user" ? userMessages(turn, turns, quirks) : assistantMessage(turn, quirks),
+      ),
+    ],
+    [quirks.max_tokens_field]: call.maxTokens,
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name: tool, description, input_schema: parameters }) => ({
+        type: "function",
+        function: { name: tool, description, parameters },
+      })),
+    }),
+    ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: "none" }),
+    ...(abilities.thinking && thinkingFields(call.thinkingTokens, quirks)),
+    ...(output && {
+      response_format: { type: "json_schema", json_schema: { name: output.name, schema: output.schema, strict: true } },
+    }),
+    stream: true,
+    ...(!quirks.no_stream_options && { stream_options: { include_usage: true } }),
+  };
+  return { body, leftOut };
+}
+
+function thinkingFields(tokens: number, { thinking }: ChatQuirks): JsonObject {
+  const effort = effortOf(tokens);
+  switch (thinking) {
+    case "none":
+      return {};
+    case "reasoning_effort":
+      return effort ? { reasoning_effort: effort } : {};
+    case "reasoning":
+      return effort ? { reasoning: { effort } } : {};
+    case "thinking":
+      return { thinking: { type: effort ? "enabled" : "disabled" } };
+    case "enable_thinking":
+      return { enable_thinking: effort !== undefined };
+    case "chat_template_kwargs":
+      return { chat_template_kwargs: { enable_thinking: effort !== undefined } };
+  }
+}
+
+/** A turn of the user: results come first, each a message of its own; images of results follow, because results are text. */
+function userMessages({ content }: Turn, turns: readonly Turn[], quirks: ChatQuirks): readonly JsonObject[] {
+  const blocks = blocksOf(content);
+  const results = blocks.filter(({ type }) => type === "tool_result");
+  const shown = results.flatMap((result) =>
+    Array.isArray(result["content"]) ? (result["content"] as ContentBlock[]) : [],
+  );
+  const parts = [
+    ...shown.filter(({ type }) => type !== "text"),
+    ...blocks.filter(({ type }) => type !== "tool_result"),
+  ];
+  return [
+    ...results.map((result) => resultMessage(result, turns, quirks)),
+    ...(parts.length > 0 ? [{ role: "user", content: userContent(parts) }] : []),
+  ];
+}
+
+function resultMessage(result: ContentBlock, turns: readonly Turn[], { named_results }: ChatQuirks): JsonObject {
+  const call = turns
+    .flatMap(({ content }) => blocksOf(content))
+    .filter(isToolUse)
+    .find(({ id }) => id === result["tool_use_id"]);
+  const text = resultText(result);
+  return {
+    role: "tool",
+    tool_call_id: call ? providerId(call) : result["tool_use_id"],
+    ...(named_results && call && { name: call.name }),
+    content: result["is_error"] === true ? errorText(text) : text,
+  };
+}
+
+function userContent(parts: readonly ContentBlock[]): unknown {
+  if (parts.every(({ type }) => type === "text")) return parts.map(({ text }) => String(text)).join("\n");
+  return parts.map((part) => {
+    switch (part.type) {
+      case "image":
+        return { type: "image_url", image_url: { url: dataUrl(part) } };
+      case "document": {
+        const text = documentText(part);
+        if (text !== undefined) return { type: "text", text };
+        return { type: "file", file: { filename: titleOf(part), file_data: dataUrl(part) } };
+      }
+      default:
+        return { type: "text", text: plainText(part) };
+    }
+  });
+}
+
+function assistantMessage({ content }: Turn, quirks: ChatQuirks): readonly JsonObject[] {
+  const blocks = blocksOf(content);
+  const text = blocks.flatMap((block) => (block.type === "text" ? [String(block["text"])] : [])).join("");
+  const calls = blocks.filter(isToolUse);
+  const message = {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...reasoningBack(blocks, quirks),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((call) => ({
+        id: providerId(call),
+        type: "function",
+        function: { name: call.name, arguments: JSON.stringify(call.input ?? {}) },
+      })),
+    }),
+  };
+  // An answer of which nothing but thinking was left is not sent: no server takes an empty message.
+  return text === "" && calls.length === 0 ? [] : [message];
+}
+
+/** What the server wants to see again of its own reasoning. */
+function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: ChatQuirks): JsonObject {
+  const thinking = blocks.filter(({ type }) => type === "thinking");
+  const details = thinking.flatMap((block) => {
+    const { reasoning_details = [] } = (carryOf(block)?.data ?? {}) as { readonly reasoning_details?: unknown[] };
+    return reasoning_details;
+  });
+  const text = thinking.map(({ thinking: said }) => String(said)).join("");
+  return {
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(reasoning_back !== "none" && text !== "" && { [reasoning_back]: text }),
+  };
+}
+
+/** The id that the server itself gave a call. */
+function providerId(call: ContentBlock): unknown {
+  const { id } = (carryOf(call)?.data ?? {}) as { readonly id?: unknown };
+  return id ?? call["id"];
+}

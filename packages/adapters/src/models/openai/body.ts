@@ -1,0 +1,111 @@
+import {
+  type LeftOut,
+  type ModelAbilities,
+  type ModelCall,
+  type PreparedCall,
+  type Turn,
+  carriedOver,
+  carryOf,
+} from "@skein/core";
+import { type ContentBlock, type JsonObject, blocksOf, isJsonObject, isToolUse } from "@skein/protocol";
+import { dataUrl, documentText, effortOf, errorText, plainText, titleOf } from "../conversation.ts";
+
+/** The body of a call of the Responses API. The provider keeps nothing: every item is sent, its own as they came. */
+export function responsesBody(
+  call: ModelCall,
+  { name, abilities }: { name: string; abilities: ModelAbilities },
+): PreparedCall {
+  const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
+  const tools = abilities.tools ? call.tools : [];
+  const output = abilities.output ? call.output : undefined;
+  const effort = abilities.thinking ? effortOf(call.thinkingTokens) : undefined;
+  const dropped: LeftOut[] = [];
+  const input = turns.flatMap((turn, at) => {
+    if (turn.role === "user") return userItems(turn);
+    return whole(turn.content, (why) => void dropped.push({ turn: at, block: "thinking", why }));
+  });
+  const body: JsonObject = {
+    ...call.extra,
+    model: name,
+    input,
+    ...(call.system !== "" && { instructions: call.system }),
+    max_output_tokens: call.maxTokens,
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name: tool, description, input_schema: parameters }) => ({
+        type: "function",
+        name: tool,
+        description,
+        parameters,
+        strict: false,
+      })),
+    }),
+    ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: "none" }),
+    ...(effort && { reasoning: { effort, summary: "auto" } }),
+    ...(output && {
+      text: { format: { type: "json_schema", name: output.name, schema: output.schema, strict: true } },
+    }),
+    store: false,
+    include: ["reasoning.encrypted_content"],
+    prompt_cache_key: call.sessionId,
+    stream: true,
+  };
+  return { body, leftOut: [...leftOut, ...dropped] };
+}
+
+function userItems({ content }: Turn): readonly JsonObject[] {
+  const blocks = blocksOf(content);
+  const parts = blocks.filter(({ type }) => type !== "tool_result");
+  return [
+    ...blocks.filter(({ type }) => type === "tool_result").map(resultItem),
+    ...(parts.length > 0 ? [{ role: "user", content: parts.map(inputPart) }] : []),
+  ];
+}
+
+function resultItem(result: ContentBlock): JsonObject {
+  const { content, tool_use_id: call_id } = result;
+  const blocks = blocksOf((content ?? "") as string | ContentBlock[]);
+  const isText = blocks.every(({ type }) => type === "text");
+  const text = blocks.map(({ text: said }) => String(said)).join("\n");
+  const output = isText ? (result["is_error"] === true ? errorText(text) : text) : blocks.map(inputPart);
+  return { type: "function_call_output", call_id, output };
+}
+
+function inputPart(part: ContentBlock): JsonObject {
+  switch (part.type) {
+    case "image":
+      return { type: "input_image", image_url: dataUrl(part), detail: "auto" };
+    case "document": {
+      const text = documentText(part);
+      if (text !== undefined) return { type: "input_text", text };
+      return { type: "input_file", filename: titleOf(part), file_data: dataUrl(part) };
+    }
+    default:
+      return { type: "input_text", text: plainText(part) };
+  }
+}
+
+/** The items of an answer. Reasoning is taken back only with the item that followed it. */
+function whole(content: Turn["content"], leave: (why: string) => void): readonly JsonObject[] {
+  const items = blocksOf(content).flatMap((block) => answerItem(block));
+  return items.filter(({ type }, at) => {
+    if (type !== "reasoning" || items.slice(at + 1).some((item) => item["type"] !== "reasoning")) return true;
+    leave("The answer broke off after this reasoning, and the provider takes it back only with what followed it.");
+    return false;
+  });
+}
+
+function answerItem(block: ContentBlock): readonly JsonObject[] {
+  const own = carryOf(block)?.data;
+  const item = isJsonObject(own) && isJsonObject(own["item"]) ? own["item"] : undefined;
+  if (isToolUse(block)) {
+    const { id: call_id, name, input } = block;
+    return [
+      item ? { ...item, call_id } : { type: "function_call", call_id, name, arguments: JSON.stringify(input ?? {}) },
+    ];
+  }
+  if (item) return [item];
+  if (block.type !== "text") return [];
+  return [
+    { role: "assistant", content: [{ type: "output_text", text: block["text"], annotations: [] }], type: "message" },
+  ];
+}

@@ -1,0 +1,68 @@
+/** Every adapter of a model against the simulator, which checks requests as their providers do. */
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import { createOpenAiModel } from "@skein/adapters/models/openai";
+import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
+import type { Model } from "@skein/core";
+import { type ModelUnderTest, describeModel } from "@skein/core/testing";
+import type { Usage } from "@skein/protocol";
+import { type Simulator, createSimulator, script } from "@skein/simulator";
+import { afterAll, beforeAll } from "vitest";
+
+const KEY = "sk-not-to-be-told";
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await createSimulator();
+});
+afterAll(() => simulator.close());
+
+let labels = 0;
+
+/** A model on the shared simulator, which sees only the calls of its own label. */
+function under(
+  name: string,
+  model: (silence: { readonly silenceMs?: number }) => Model,
+): () => Promise<ModelUnderTest> {
+  return async () => {
+    const label = `model ${++labels}`;
+    return {
+      name,
+      model: (silence = {}) => model(silence),
+      prompt: (steps) => script(steps, label),
+      asked: () =>
+        simulator.ledger.calls({ label }).map(({ request, usage }) => ({ request, usage: { ...usage } as Usage })),
+    };
+  };
+}
+
+describeModel(
+  "anthropic",
+  under("claude-sonnet-5-5", (silence) => createAnthropicModel({ apiKey: KEY, baseUrl: simulator.url, ...silence })),
+);
+
+describeModel(
+  "openai",
+  under("openai/gpt-6", (silence) =>
+    createOpenAiModel({ modelName: "gpt-6", apiKey: KEY, url: `${simulator.url}/v1`, ...silence }),
+  ),
+);
+
+describeModel(
+  "openai-compatible",
+  under("openai-compatible/llama", (silence) =>
+    createOpenAiCompatibleModel({
+      modelName: "llama",
+      apiKey: KEY,
+      url: `${simulator.url}/v1`,
+      abilities: { images: true },
+      ...silence,
+    }),
+  ),
+);
+
+describeModel(
+  "openai-compatible without eyes",
+  under("openai-compatible/blind", (silence) =>
+    createOpenAiCompatibleModel({ modelName: "blind", apiKey: KEY, url: `${simulator.url}/v1`, ...silence }),
+  ),
+  { images: "this model reads no images" },
+);

@@ -1,0 +1,143 @@
+/** Servers that speak Chat Completions differ from OpenAI's: the answer is the same all the same. */
+import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
+import { sampleCall } from "@skein/core/testing";
+import { isToolUse, textOf } from "@skein/protocol";
+import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await createSimulator();
+});
+afterAll(() => simulator.close());
+
+const NAME = "openai-compatible/llama";
+const TOOLS = [
+  { name: "read", description: "", input_schema: { type: "object" } },
+  { name: "list", description: "", input_schema: { type: "object" } },
+];
+const STEP: Step = {
+  thinking: "Thinking aloud.",
+  text: "Two calls.",
+  tools: [
+    { name: "read", input: { path: "a.txt" } },
+    { name: "list", input: { path: "b" } },
+  ],
+  chunk: 3,
+};
+
+const model = (quirks: Parameters<typeof createOpenAiCompatibleModel>[0]["quirks"] = {}) =>
+  createOpenAiCompatibleModel({ modelName: "llama", url: `${simulator.url}/v1/`, apiKey: "none", quirks });
+
+let labels = 0;
+const callOf = (...steps: readonly Step[]) =>
+  sampleCall({
+    model: NAME,
+    tools: TOOLS,
+    thinkingTokens: 5000,
+    turns: [{ role: "user", content: script(steps, `quirks ${++labels}`) }],
+  });
+const never = new AbortController().signal;
+
+test.each([
+  ["calls without an index", { index: "missing" }],
+  ["calls that all have the index 0", { index: "zero" }],
+  ["calls without an id", { id: "missing" }],
+  ["calls with neither", { index: "missing", id: "missing" }],
+  ["whole calls in one chunk", { wholeCalls: true }],
+  ["whole calls without an index", { wholeCalls: true, index: "missing" }],
+  ["calls by turns", { interleaved: true }],
+  ["arguments that are objects", { objectArguments: true }],
+  ["reasoning in `reasoning`", { reasoning: ["reasoning"] }],
+  ["reasoning in `reasoning_text`", { reasoning: ["reasoning_text"] }],
+  ["reasoning in `reasoning_details`", { reasoning: ["reasoning_details"] }],
+  ["reasoning in two places at once", { reasoning: ["reasoning_content", "reasoning"] }],
+  ["a finish reason `stop` beside calls", { stopBesideCalls: true }],
+  ["usage in the chunk with the finish reason", { usage: "last" }],
+  ["cached tokens as DeepSeek counts them", { cached: "prompt_cache_hit_tokens" }],
+] as const)("%s: both calls, the thinking and the counts arrive, and the next request is taken", async (_, quirks) => {
+  const call = callOf({ ...STEP, quirks }, { text: "Done: $LAST" });
+  const reply = await model().call(call, () => {}, never);
+  expect(reply.content.filter(isToolUse).map(({ name, input }) => ({ name, input }))).toEqual(STEP.tools);
+  expect(new Set(reply.content.filter(isToolUse).map(({ id }) => id)).size).toBe(2);
+  expect(reply.content.flatMap(({ thinking }) => (typeof thinking === "string" ? [thinking] : [])).join("")).toBe(
+    STEP.thinking,
+  );
+  expect(reply.stopReason).toBe("tool_use");
+  expect(reply.usage.output_tokens).toBeGreaterThan(0);
+  expect(reply.estimated).toBeUndefined();
+  const results = reply.content
+    .filter(isToolUse)
+    .map(({ id }, at) => ({ type: "tool_result", tool_use_id: id, content: `result ${at}` }));
+  const turns = [
+    ...call.turns,
+    { role: "assistant" as const, content: [...reply.content] },
+    { role: "user" as const, content: results },
+  ];
+  expect(textOf([...(await model().call({ ...call, turns }, () => {}, never)).content])).toBe("Done: result 1");
+});
+
+test("a server that tells no counts has an answer that is measured, marked and without a price", async () => {
+  const { usage, estimated } = await model().call(
+    callOf({ text: "x".repeat(400), quirks: { usage: "missing" } }),
+    () => {},
+    never,
+  );
+  expect({ usage, estimated }).toEqual({ usage: { input_tokens: 0, output_tokens: 100 }, estimated: true });
+});
+
+test("counts that contradict each other are not believed", async () => {
+  const call = callOf({
+    text: "Hello.",
+    usage: { input_tokens: -500, cache_read_input_tokens: 900 },
+  });
+  expect((await model().call(call, () => {}, never)).estimated).toBe(true);
+});
+
+test("details of reasoning go back unchanged, and text of reasoning where the server wants it", async () => {
+  const call = callOf({ thinking: "Aloud.", text: "Hm.", quirks: { reasoning: ["reasoning_details"] } });
+  const { content } = await model().call(call, () => {}, never);
+  const next = { ...call, turns: [...call.turns, { role: "assistant" as const, content: [...content] }] };
+  const sent = (quirks: Parameters<typeof model>[0]) =>
+    (model(quirks).prepare(next).body["messages"] as readonly Record<string, unknown>[]).at(-1);
+  expect(sent({})).toMatchObject({ content: "Hm.", reasoning_details: [{ type: "reasoning.text", text: "Aloud." }] });
+  expect(sent({ reasoning_back: "reasoning_content" })).toMatchObject({ reasoning_content: "Aloud." });
+});
+
+test.each([
+  ["reasoning_effort", { reasoning_effort: "medium" }],
+  ["reasoning", { reasoning: { effort: "medium" } }],
+  ["thinking", { thinking: { type: "enabled" } }],
+  ["enable_thinking", { enable_thinking: true }],
+  ["chat_template_kwargs", { chat_template_kwargs: { enable_thinking: true } }],
+] as const)("a server that is asked to think by %s is", (thinking, fields) => {
+  expect(model({ thinking }).prepare(callOf({ text: "" })).body).toMatchObject(fields);
+});
+
+test("the other quirks change their part of the request", () => {
+  const turns = [
+    { role: "user" as const, content: "Hi." },
+    { role: "assistant" as const, content: [{ type: "tool_use", id: "c1", name: "read", input: {} }] },
+    { role: "user" as const, content: [{ type: "tool_result", tool_use_id: "c1", content: "x" }] },
+  ];
+  const call = { ...callOf(), system: "Be brief.", turns };
+  const quirks = { max_tokens_field: "max_completion_tokens", system_role: "developer", named_results: true } as const;
+  expect(model({ ...quirks, no_stream_options: true }).prepare(call).body).toMatchObject({
+    max_completion_tokens: 1000,
+    messages: [
+      { role: "developer" },
+      { role: "user" },
+      { role: "assistant", content: null },
+      { role: "tool", name: "read" },
+    ],
+  });
+  expect(model({ no_stream_options: true }).prepare(call).body).not.toHaveProperty("stream_options");
+});
+
+test("a web page at the address of a model is named, and not asked again", async () => {
+  const asked = model().call(callOf({ text: "", instead: { body: "html" } }), () => {}, never);
+  await expect(asked).rejects.toMatchObject({
+    failure: { code: "no_model", message: expect.stringContaining("Check the address") },
+    retryable: false,
+  });
+});

@@ -1,0 +1,59 @@
+import { createSimulator } from "@skein/simulator";
+import { expect, onTestFinished, test } from "vitest";
+import { folder } from "../../server/test/world.ts";
+import { type Ended, call, environmentOf, lines } from "./skein.ts";
+
+test("a model is added, listed, tried, asked and removed; its key is in the environment alone", async () => {
+  const simulator = await createSimulator();
+  onTestFinished(() => simulator.close());
+  const data = folder();
+  const env = { ...environmentOf(data), LLAMA_KEY: "sk-only-here" };
+  const skein = (...args: readonly string[]): Promise<Ended> => call([...args, "--data", data], { env, cwd: data });
+  const name = "openai-compatible/llama";
+  const added = await skein(
+    "models",
+    "add",
+    name,
+    "--url",
+    `${simulator.url}/v1`,
+    "--key-env",
+    "LLAMA_KEY",
+    "--price",
+    "2/8",
+  );
+  expect(added).toMatchObject({ code: 0, out: expect.stringContaining(`skein models test ${name}`) });
+  const listed = await skein("models", "list", "--json");
+  expect(lines(listed.out)).toMatchObject([
+    { name, provider: "openai-compatible", settings: { key_env: "LLAMA_KEY", price: { input: 2, output: 8 } } },
+  ]);
+  expect(listed.out).not.toContain("sk-only-here");
+  const trials = lines((await skein("models", "test", name, "--json")).out);
+  expect(trials.map(({ ability, outcome }) => [ability, outcome])).toEqual([
+    ["text", "works"],
+    ["tools", "works"],
+    ["images", "not said to have it"],
+    ["thinking", "works"],
+  ]);
+  const ran = await call(["run", "How much is 2+2?", "--model", name, "--store", `sqlite:${data}/skein.db`], {
+    env,
+    cwd: data,
+  });
+  expect(ran).toMatchObject({ code: 0, out: expect.stringContaining("The answer is 4.") });
+  expect(ran.err).toMatch(/\$0\.00\d+/);
+  expect(ran.err).not.toContain("simulation");
+  expect((await skein("models", "remove", name)).code).toBe(0);
+  expect((await skein("models", "remove", name)).code).toBe(3);
+});
+
+test.each([
+  [["x/y"], 2, /one of the providers/],
+  [["ollama/y", "--url", "nowhere"], 2, /http or https/],
+  [["ollama/y", "--price", "cheap"], 2, /--price/],
+  [["ollama/y", "--quirks", "{"], 2, /--quirks/],
+  [["ollama/y", "--without", "wings"], 2, /wings/],
+] as const)("skein models add %j is called wrongly", async (args, code, sentence) => {
+  const data = folder();
+  const ended = await call(["models", "add", ...args, "--data", data], { env: environmentOf(data), cwd: data });
+  expect(ended.err).toMatch(sentence);
+  expect(ended.code).toBe(code);
+});

@@ -1,0 +1,24 @@
+/** Ids that every provider takes back. */
+const FITS = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** The id of a tool call as the log has it: the provider's own where every provider would take it, else one made from it. */
+export function callIdOf(providerId: string): string {
+  return FITS.test(providerId) ? providerId : `c_${hashOf(providerId)}`;
+}
+
+/** 106 bits of a text (two rounds of cyrb53): the same in every process, without a module of Node's. */
+function hashOf(text: string): string {
+  return [0, 0x9e3779b9].map((seed) => cyrb53(text, seed).toString(16).padStart(14, "0")).join("");
+}
+
+function cyrb53(text: string, seed: number): number {
+  let [high, low] = [0xdeadbeef ^ seed, 0x41c6ce57 ^ seed];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    high = Math.imul(high ^ code, 2654435761);
+    low = Math.imul(low ^ code, 1597334677);
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
+  return 4294967296 * (2097151 & low) + (high >>> 0);
+}

@@ -1,0 +1,30 @@
+import type { ModelSettings } from "@skein/protocol";
+
+/** Where the models of a provider are and how they are spoken to, so that the name of a model and a key are enough. */
+export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
+  openai: { adapter: "openai", key_env: "OPENAI_API_KEY" },
+  openrouter: {
+    adapter: "openai-compatible",
+    url: "https://openrouter.ai/api/v1",
+    key_env: "OPENROUTER_API_KEY",
+    quirks: { thinking: "reasoning" },
+  },
+  deepseek: {
+    adapter: "openai-compatible",
+    url: "https://api.deepseek.com/v1",
+    key_env: "DEEPSEEK_API_KEY",
+    quirks: { thinking: "thinking", reasoning_back: "reasoning_content" },
+  },
+  groq: {
+    adapter: "openai-compatible",
+    url: "https://api.groq.com/openai/v1",
+    key_env: "GROQ_API_KEY",
+    quirks: { max_tokens_field: "max_completion_tokens", thinking: "reasoning_effort" },
+  },
+  together: { adapter: "openai-compatible", url: "https://api.together.xyz/v1", key_env: "TOGETHER_API_KEY" },
+  mistral: { adapter: "openai-compatible", url: "https://api.mistral.ai/v1", key_env: "MISTRAL_API_KEY" },
+  ollama: { adapter: "openai-compatible", url: "http://127.0.0.1:11434/v1", quirks: { thinking: "reasoning_effort" } },
+  lmstudio: { adapter: "openai-compatible", url: "http://127.0.0.1:1234/v1" },
+  vllm: { adapter: "openai-compatible", url: "http://127.0.0.1:8000/v1" },
+  "openai-compatible": { adapter: "openai-compatible" },
+};

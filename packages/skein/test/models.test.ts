@@ -1,0 +1,185 @@
+/** Models of several providers in one process, and sessions that go from one to another. */
+import { type ModelSettings, KnownError, exactCost, givenPrice, priceCall } from "@skein/protocol";
+import { createMemoryStore, createModels, defineTool } from "@skein/core";
+import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
+import { createAgent } from "skein";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { checkModelSettings, createModelCatalog } from "../src/model-catalog.ts";
+import { tryModel } from "../src/model-trial.ts";
+
+let simulator: Simulator;
+beforeAll(async () => {
+  simulator = await createSimulator();
+});
+afterAll(() => simulator.close());
+afterEach(() => vi.unstubAllEnvs());
+
+const PRICE = { input: 0.5, output: 1.5, cache_read: 0.05, cache_write: 0.6, date: "2026-11-18" };
+const CLAUDE = "claude-sonnet-5-5";
+const OPENAI = "openai/gpt-6";
+const CHAT = "openai-compatible/llama";
+const OTHER = "openai-compatible/messages-server";
+const NAMES = [CLAUDE, OPENAI, CHAT, OTHER];
+
+/** A store with three models beside Claude, all on the simulator. */
+async function storeWithModels() {
+  const store = createMemoryStore();
+  const models = createModels({ records: store.records });
+  vi.stubEnv("OPENAI_API_KEY", "sk-simulated");
+  const add = (name: string, settings: ModelSettings) => models.add({ name, settings: { price: PRICE, ...settings } });
+  await add(OPENAI, { url: `${simulator.url}/v1` });
+  vi.stubEnv("LLAMA_KEY", "simulated");
+  await add(CHAT, { url: `${simulator.url}/v1`, key_env: "LLAMA_KEY", abilities: { images: true } });
+  await add(OTHER, { adapter: "anthropic", url: simulator.url, model_name: "glm" });
+  return store;
+}
+
+const look = defineTool({
+  name: "look",
+  description: "Looks at a thing.",
+  input: { type: "object", properties: { at: { type: "string" } } },
+  policy: "repeatable",
+  run: () => [
+    { type: "text", text: "a red square" },
+    {
+      type: "image",
+      source: {
+        type: "base64",
+        media_type: "image/png",
+        data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+      },
+    },
+  ],
+});
+
+const steps = (answer: string): readonly Step[] => [
+  { thinking: "I should look.", text: "Looking.", tools: [{ name: "look", input: { at: "it" } }] },
+  { thinking: "Now I know.", text: answer },
+];
+
+const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));
+
+test.each(pairs)(
+  "a session that %s begins and %s goes on with, and back: every request is taken, usage and money are exact",
+  async (one, other) => {
+    const label = `${one} then ${other}`;
+    const store = await storeWithModels();
+    const agent = createAgent({
+      store,
+      model: one,
+      tools: [look],
+      thinking_tokens: 2048,
+      max_tokens: 8000,
+      baseUrl: simulator.url,
+      apiKey: "simulated",
+    });
+    try {
+      let sessionId: string | undefined;
+      for (const [at, model] of [one, other, one].entries()) {
+        const prompt = script(steps(`Answer ${at}.`), label);
+        const result = await agent.run(prompt, { model, ...(sessionId !== undefined && { sessionId }) });
+        expect(result.error).toBeNull();
+        expect(result.finalAnswer).toBe(`Answer ${at}.`);
+        sessionId = result.sessionId;
+      }
+      const calls = simulator.ledger.calls({ label });
+      expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => "answered"));
+      const { items } = await (await agent.sessions()).runs(sessionId ?? "");
+      const total = (key: "input_tokens" | "output_tokens" | "cache_read_input_tokens") =>
+        items.reduce((sum, { usage }) => sum + usage[key], 0);
+      for (const key of ["input_tokens", "output_tokens", "cache_read_input_tokens"] as const)
+        expect(total(key)).toBe(calls.reduce((sum, { usage }) => sum + (usage?.[key] ?? 0), 0));
+      const billed = calls.reduce((sum, { model, usage }) => {
+        const price = model === CLAUDE ? undefined : givenPrice(String(model), PRICE);
+        const cost = usage && priceCall(String(model), usage, price);
+        return sum + (cost ? exactCost(cost).total : 0n);
+      }, 0n);
+      expect(items.reduce((sum, { cost_picos }) => sum + BigInt(cost_picos), 0n)).toBe(billed);
+      expect(items.every(({ unpriced_calls }) => unpriced_calls === 0)).toBe(true);
+    } finally {
+      await agent.close();
+    }
+  },
+);
+
+describe("the catalog", () => {
+  const claude = createAnthropicModel({ apiKey: "none" });
+  const catalogOf = (more: Partial<Parameters<typeof createModelCatalog>[0]> = {}) =>
+    createModelCatalog({
+      claude,
+      isGateway: false,
+      records: createMemoryStore().records,
+      keyIn: () => undefined,
+      ...more,
+    });
+  const failing = async (name: string, more: Partial<Parameters<typeof createModelCatalog>[0]> = {}) => {
+    const model = catalogOf(more).named("default", name);
+    const asked = model.call({} as never, () => {}, new AbortController().signal);
+    return asked.then(
+      () => "answered",
+      (error: Error) => error.message,
+    );
+  };
+
+  test("bare names, Anthropic's and profiles of Bedrock are Claude; a gateway gets every name that is not known", () => {
+    for (const name of [
+      "claude-sonnet-5-5",
+      "anthropic/claude-sonnet-5-5",
+      "arn:aws:bedrock:eu-west-1:1:inference-profile/x",
+    ])
+      expect(catalogOf().named("default", name)).toBe(claude);
+    expect(catalogOf({ isGateway: true }).named("default", "mistral/large")).toBe(claude);
+  });
+
+  test("a model that nobody knows, and one whose key is missing, fail at once with what to do", async () => {
+    expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
+    expect(await failing("groq/x")).toContain("GROQ_API_KEY");
+  });
+
+  test("a model of the configuration stands before one that was added, and one that was added is seen soon", async () => {
+    let now = 0;
+    const { records } = createMemoryStore();
+    const catalog = catalogOf({ records, now: () => now });
+    await catalog.refresh("default");
+    const price = { input: 3, output: 4, date: "2026-11-18" };
+    await createModels({ records }).add({ name: "ollama/x", settings: { price } });
+    await catalog.refresh("default");
+    expect(catalog.named("default", "ollama/x").price).toBeUndefined();
+    now += 5000;
+    await catalog.refresh("default");
+    expect(catalog.named("default", "ollama/x").price?.prices.input).toBe(3_000_000);
+    expect(catalog.named("acme", "ollama/x").price).toBeUndefined();
+    const configured = { "ollama/x": { price: { ...price, input: 5 } } };
+    expect(catalogOf({ records, configured }).named("default", "ollama/x").price?.prices.input).toBe(5_000_000);
+  });
+
+  test.each([
+    ["x/y", {}, "one of the providers"],
+    ["openai-compatible/y", {}, "the address of its server"],
+    ["ollama/y", { quirks: { nothing: true } }, "nothing"],
+  ])("settings of %s that cannot work are rejected: %o", (name, settings, sentence) => {
+    expect(() => checkModelSettings(name, settings)).toThrow(KnownError);
+    expect(() => checkModelSettings(name, settings)).toThrow(sentence);
+  });
+});
+
+test("a trial makes one call for each ability that the model is said to have", async () => {
+  const store = await storeWithModels();
+  const catalog = createModelCatalog({
+    claude: createAnthropicModel({ apiKey: "" }),
+    isGateway: false,
+    records: store.records,
+    keyIn: () => "k",
+  });
+  await catalog.refresh("default");
+  const trials = [];
+  for await (const trial of tryModel(OPENAI, catalog.named("default", OPENAI), new AbortController().signal))
+    trials.push([trial.ability, trial.outcome]);
+  expect(trials).toEqual([
+    ["text", "works"],
+    ["tools", "works"],
+    ["images", "works"],
+    ["thinking", "works"],
+  ]);
+});
