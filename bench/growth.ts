@@ -67,6 +67,7 @@ const ASKED: readonly (readonly [what: string, ask: Ask])[] = [
   ["usage of tools", path(() => "/v1/usage/tools")],
 ];
 const GOAL = 1.5;
+const LATE_MS = 30_000;
 
 export async function run(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -183,24 +184,35 @@ async function open(options: {
 }
 
 async function prompt({ server }: Pick<Side, "server">, id: string): Promise<void> {
-  const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
-  await server.call("GET", `/v1/sessions/${id}`);
-  const before = await server.call("GET", `/v1/sessions/${id}/events?order=last&limit=1`);
-  const last = (before["data"] as readonly { sequence: number }[])[0]?.sequence ?? 0;
-  const { response } = await stream(server, `/v1/sessions/${id}/events?after=${last}`, (text) => {
-    if (text.includes("event: session.completed")) resolve();
-    if (text.includes("event: session.failed")) reject(new Error(text));
-  });
+  const page = await server.call("GET", `/v1/sessions/${id}/events?order=last&limit=1`);
+  const last = (page["data"] as readonly { sequence: number }[])[0]?.sequence ?? 0;
+  const { completed, close } = await streamed(server, `/v1/sessions/${id}/events?after=${last}`);
   await server.call("POST", `/v1/sessions/${id}/messages`, { role: "user", content: { text: PROMPT } });
   await completed;
-  response.destroy();
+  close();
 }
 
 async function follow({ server }: Side, id: string): Promise<void> {
-  const { promise: whole, resolve } = Promise.withResolvers<void>();
-  const { response } = await stream(server, `/v1/sessions/${id}/events?after=0`, (text) => {
-    if (text.includes("event: session.completed")) resolve();
+  const { completed, close } = await streamed(server, `/v1/sessions/${id}/events?after=0`);
+  await completed;
+  close();
+}
+
+/** A stream, and when a run is over in it. */
+async function streamed(server: Served, route: string) {
+  const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
+  // A word may come in two pieces.
+  let heard = "";
+  const { response } = await stream(server, route, (text) => {
+    heard += text;
+    if (heard.includes("event: session.completed")) resolve();
+    if (heard.includes("event: session.failed")) reject(new Error(heard));
   });
-  await whole;
-  response.destroy();
+  const late = setTimeout(
+    () => reject(new Error(`No run ended within ${LATE_MS} ms: ${route}\n${heard.slice(-500)}`)),
+    LATE_MS,
+  );
+  response.once("close", () => reject(new Error(`The stream ended too early: ${route}`)));
+  completed.catch(() => {}).finally(() => clearTimeout(late));
+  return { completed, close: () => void response.destroy() };
 }

@@ -20,6 +20,8 @@ each line the median of the rounds' ratios: how many times slower it is here. En
   --limit N          the highest ratio that passes (default: 1.1)
   --json             the ratios as JSON
 
+Name a folder for \`history\`: without one each commit makes a corpus of its own.
+
 Examples:
   npm run bench -- loop --against HEAD~5 --part turn --quick
   npm run bench -- history ~/.claude --against v1.0 --alone --rounds 5`;

@@ -31,8 +31,8 @@ export function SettingsPage({ onLogOut }: { onLogOut: () => void }) {
           <BrowserSection />
           <MeSection />
           <PolicySection />
-          <KeysSection />
           <HealthSection />
+          <KeysSection />
           <ModelsSection />
           <WebhooksSection />
         </div>

@@ -7,12 +7,19 @@ import type { ConsoleFiles } from "@skein/server";
 /** The built console in a folder; undefined if nothing was built there. */
 export function openConsole(folder: string | undefined): ConsoleFiles | undefined {
   if (folder === undefined || !existsSync(join(folder, "index.html"))) return undefined;
+  /** The name of an asset has a hash of its content: it is read once. */
+  const assets = new Map<string, Uint8Array>();
   return {
-    read: (name) =>
-      readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+    async read(name) {
+      const known = assets.get(name);
+      if (known) return known;
+      const content = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT" || error.code === "EISDIR") return undefined;
         throw error;
-      }),
+      });
+      if (content && name.startsWith("assets/")) assets.set(name, content);
+      return content;
+    },
   };
 }
 

@@ -1,0 +1,124 @@
+/** Apart from `options.ts`, whose types are the library's: those must not need the SDK, which not everybody has installed. */
+import { type ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
+import { readFileSync } from "node:fs";
+import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
+import type { ResolvedOptions } from "./options.ts";
+
+/** The Claude API's options in the words of the SDK. What the driver needs for itself is added by it. */
+export function sdkOptions(options: ResolvedOptions): Options {
+  const { allowed_tools, permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
+  const settings = settingsOf(options);
+  return {
+    cwd: options.cwd,
+    additionalDirectories: add_dirs,
+    disallowedTools: options.disallowed_tools,
+    permissionMode: permission_mode,
+    ...(permission_mode === "bypassPermissions" && { allowDangerouslySkipPermissions: true }),
+    ...(options.permission_prompt_tool_name && { permissionPromptToolName: options.permission_prompt_tool_name }),
+    ...(model && { model }),
+    ...(max_turns && { maxTurns: max_turns }),
+    systemPrompt: systemPromptOf(options),
+    ...newerOptions(options),
+    ...(settings !== undefined && { settings }),
+    // Left out, the SDK would load all of them: whoever owns a folder would then decide what runs in it.
+    settingSources: setting_sources ?? [],
+    ...(options.agents && { agents: agentsOf(options.agents) }),
+    ...(options.mcp_servers && { mcpServers: mcpServersOf(options.mcp_servers), strictMcpConfig: true }),
+    plugins: (options.plugins ?? [])
+      .filter(({ enabled, path }) => enabled && path)
+      .map(({ path }) => ({ type: "local", path: path as string })),
+    ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
+    ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
+    // Not by the option of that name: the SDK then warns at every start that nobody is asked about these tools.
+    extraArgs: { ...options.extra_args, ...(allowed_tools.length > 0 && { allowedTools: allowed_tools.join(",") }) },
+    includePartialMessages: true,
+    forwardSubagentText: true,
+  };
+}
+
+/** Claude Code's own prompt unless another is given. Left out, the SDK would send a prompt of one line. */
+function systemPromptOf({
+  system_prompt,
+  system_prompt_append,
+}: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
+  const own = { type: "preset", preset: "claude_code" } as const;
+  if (!system_prompt && !system_prompt_append) return own;
+  // Not recorded: a resumed session would go on with the prompt that it began with, whatever its next run is given.
+  if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
+  const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
+  return { type: "custom", prompt, snapshot: false };
+}
+
+/** What newer clients ask for, in the SDK's names. The budget is not among them: it is kept by the run itself. */
+function newerOptions({ effort, thinking, betas, fallback_model, skills }: ResolvedOptions): Partial<Options> {
+  return {
+    ...(effort && { effort }),
+    ...(thinking && { thinking: thinkingOf(thinking) }),
+    ...(betas && betas.length > 0 && { betas: betas as NonNullable<Options["betas"]> }),
+    ...(fallback_model && { fallbackModel: fallback_model }),
+    ...(skills && { skills }),
+  };
+}
+
+function thinkingOf({
+  type,
+  budget_tokens,
+  display,
+}: NonNullable<ClaudeOptions["thinking"]>): NonNullable<Options["thinking"]> {
+  if (type === "disabled") return { type };
+  const shown = display ? { display } : {};
+  return type === "adaptive"
+    ? { type, ...shown }
+    : { type, ...shown, ...(budget_tokens && { budgetTokens: budget_tokens }) };
+}
+
+/** An output style is a setting, not an option. The SDK does not take a file together with a sandbox, so it is read here. */
+function settingsOf({ settings, output_style }: ResolvedOptions): Settings | undefined {
+  const own = typeof settings === "string" ? readSettings(settings) : (settings ?? undefined);
+  return output_style ? { ...own, outputStyle: output_style } : own;
+}
+
+function readSettings(file: string): JsonObject {
+  try {
+    return JsonObject.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new KnownError("invalid", `settings: The file ${file} cannot be used: ${reason}`, { cause: error });
+  }
+}
+
+function agentsOf(agents: NonNullable<ClaudeOptions["agents"]>): NonNullable<Options["agents"]> {
+  return Object.fromEntries(
+    Object.entries(agents).map(([name, { tools, model, ...agent }]) => [
+      name,
+      { ...agent, ...(tools && { tools }), ...(model && { model }) },
+    ]),
+  );
+}
+
+function mcpServersOf(servers: NonNullable<ClaudeOptions["mcp_servers"]>): NonNullable<Options["mcpServers"]> {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, { type, command, args, env, url, headers }]) => [
+      name,
+      type === "stdio" ? { type, command: command ?? "", args, env } : { type, url: url ?? "", headers },
+    ]),
+  );
+}
+
+/** `json` is any JSON object; the SDK knows schemas only. */
+function schemaOf({ type, schema }: NonNullable<ClaudeOptions["output_format"]>): JsonObject {
+  return type === "json_schema" && schema ? schema : { type: "object" };
+}
+
+/** Closed: a sandbox that cannot be had ends the run, and no command runs outside of it. */
+function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<Options["sandbox"]> {
+  const { enabled, allowed_paths, network_access } = sandbox;
+  return {
+    enabled,
+    failIfUnavailable: true,
+    allowUnsandboxedCommands: false,
+    filesystem: { allowWrite: allowed_paths },
+    // Strict: nobody is asked about an address that is not allowed.
+    network: { allowedDomains: network_access ? ["*"] : [], strictAllowlist: true },
+  };
+}
