@@ -27,7 +27,7 @@ export interface TelemetryValue {
 }
 
 /** A line of the log of a process. */
-export interface TelemetryLine {
+interface TelemetryLine {
   readonly severity: "info" | "error";
   readonly body: string;
   readonly attributes: TelemetryAttributes;
