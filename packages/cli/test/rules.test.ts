@@ -201,7 +201,7 @@ test("a server's first greeting has the key on a terminal, and not in a log", ()
 test("keys are listed as a table, with times of this machine", async () => {
   await call("keys", "make", "guest", "--scope", "run,sql", "--tenant", "acme");
   const { out } = await call("keys", "list");
-  expect(out).toMatch(/^ID +NAME +TENANT +SCOPES +MADE +STATE\n/);
+  expect(out).toMatch(/^ID +NAME +OWNER +TENANT +SCOPES +MADE +STATE\n/);
   expect(out).toMatch(/ guest +acme +run,sql +\d{4}-\d\d-\d\d \d\d:\d\d +valid\n/);
 });
 

@@ -41,7 +41,8 @@ export async function exportTables(
 }
 
 async function writeDatabase(sql: Sql, file: string, tables: readonly string[]): Promise<void> {
-  const schemas = ["claude", "platform", "agent", "api"].map((schema) => `CREATE SCHEMA exported.${schema}`);
+  const named = new Set(tables.flatMap((table) => (table.includes(".") ? [table.split(".")[0]] : [])));
+  const schemas = [...named].map((schema) => `CREATE SCHEMA exported.${schema}`);
   try {
     await sql.run(`ATTACH ${literal(file)} AS exported; ${schemas.join("; ")}`);
     for (const table of tables) {
