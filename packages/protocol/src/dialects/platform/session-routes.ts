@@ -137,6 +137,8 @@ export const sessionRoutes = {
     query: z.strictObject({ format: z.enum(["json", "html", "markdown"]).default("json") }),
     status: 200,
     response: SessionFile,
+    // A page and Markdown, to be saved and not shown by a browser.
+    produces: ["application/octet-stream"],
   },
   postMessage: {
     ...session,
