@@ -57,6 +57,8 @@ export { type Tool, type ToolContext, type ToolOptions, defineTool, resultConten
 
 // What adapters of models share.
 export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
+export { askedOutput, isStrict } from "./model/output-format.ts";
+export { type OutputCheck, type OutputSchema, jsonOutputCheck, outputCheck } from "./model/output-schema.ts";
 export { carriedOver, carryOf } from "./model/carried-over.ts";
 export { parsedOrUndefined } from "./model/parsed-json.ts";
 export { createReply } from "./model/reply.ts";
@@ -149,7 +151,7 @@ export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, createOffsets, draftsOf } from "./live/live.ts";
 
 // What people do with sessions, and agents.
-export { checkSampling } from "./sessions/agent-settings.ts";
+export { checkAgentSettings } from "./sessions/agent-settings.ts";
 export { type Agents, type Models, type SessionAgent, createAgents, createModels } from "./sessions/agents.ts";
 export type { Answered } from "./sessions/answers.ts";
 export { claudeAgent } from "./sessions/claude-agent.ts";

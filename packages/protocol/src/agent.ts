@@ -65,6 +65,8 @@ export const AgentConfig = z.object({
   /** Tokens of context above which the compactor works. */
   compaction_threshold: z.int().positive().default(160_000),
   max_cost_micros: z.int().nonnegative().nullable().default(null),
+  /** The JSON Schema of the final answer, whose root is an object. An answer that does not fit goes back to the model. */
+  output_schema: JsonObject.optional(),
   extras: JsonObject.default({}),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;

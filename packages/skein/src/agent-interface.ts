@@ -1,14 +1,19 @@
-import type { Answered, FileStore, AgentMemory, Sessions, Store, Tool, Validate } from "@skein/core";
+import type { Answered, FileStore, AgentMemory, OutputSchema, Sessions, Store, Tool, Validate } from "@skein/core";
 import type { Content, Draft, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./agent-result.ts";
 
-export interface AgentOptions extends Omit<Partial<z.input<typeof NewAgentConfig>>, "tool_schemas"> {
+export interface AgentOptions<Output = unknown> extends Omit<
+  Partial<z.input<typeof NewAgentConfig>>,
+  "tool_schemas" | "output_schema"
+> {
   readonly tools?: readonly Tool[];
   /** Other agents that this one may call, as tools of their names. */
   readonly subagents?: readonly Agent[];
   /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
   readonly validate?: Validate;
+  /** The type of the final answer: `output` of a result has it. A schema of zod 4, or a Standard Schema that can say its JSON Schema. */
+  readonly output?: OutputSchema<Output>;
   /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
   readonly memory?: AgentMemory;
   /** Where files that code execution makes are kept: an open store, a folder, or `s3://BUCKET/PREFIX`. */
@@ -38,10 +43,10 @@ export interface RunOptions {
 export type WatchOptions = Pick<RunOptions, "signal" | "onEvent">;
 
 /** An agent that runs in this process, on the store it was given. */
-export interface Agent {
+export interface Agent<Output = unknown> {
   readonly name: string;
   /** Runs one prompt until the run is over or waits for an answer. */
-  run(prompt: Content, options?: RunOptions): Promise<AgentResult>;
+  run(prompt: Content, options?: RunOptions): Promise<AgentResult<Output>>;
   /** The same as a stream: facts as they are stored, and the text of a step while it is made. */
   stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | Draft>;
   /** The same as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
@@ -55,9 +60,9 @@ export interface Agent {
     sessionId: string,
     answers: readonly Answer[],
     options?: WatchOptions,
-  ): Promise<AgentResult & { readonly answers: readonly Answered[] }>;
+  ): Promise<AgentResult<Output> & { readonly answers: readonly Answered[] }>;
   /** Continues a session of an earlier process: waits until its run is over. */
-  resume(sessionId: string, options?: WatchOptions): Promise<AgentResult>;
+  resume(sessionId: string, options?: WatchOptions): Promise<AgentResult<Output>>;
   /** Streams the run in progress until it is over or waits. Earlier events are left out. */
   follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | Draft>;
   readonly sessions: () => Promise<Sessions>;

@@ -28,12 +28,14 @@ import {
 import { type Watched, followRun } from "./follow-run.ts";
 
 /** The result of a run. */
-export interface AgentResult {
+export interface AgentResult<Output = unknown> {
   readonly sessionId: string;
   readonly runId: string;
   readonly finalMessage: Message | null;
   /** The text of the last answer, after its last tool block. */
   readonly finalAnswer: string;
+  /** The final answer in the type of the agent's `output`. Null for an agent without one, and for a run that did not complete. */
+  readonly output: Output | null;
   /** The messages of this run. */
   readonly conversationHistory: readonly Message[];
   readonly stopReason: StopReason | "awaiting_frontend_tools";
@@ -115,6 +117,7 @@ async function resultOf(
     runId,
     finalMessage: history.findLast(({ role }) => role === "assistant") ?? null,
     finalAnswer: finalResponse({ ...state, transcript: history }),
+    output: null,
     conversationHistory: history,
     stopReason: stopReasonOf(ended, ending === "never-started"),
     error: ended?.event_type === "session.failed" ? ended.data.error : null,

@@ -12,7 +12,7 @@ import { openFiles } from "./open-files.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { register, registrations } from "./registration.ts";
-import { runOutcome } from "./agent-result.ts";
+import { type AgentResult, runOutcome } from "./agent-result.ts";
 import { streamItems, streamRun } from "./stream.ts";
 
 const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
@@ -30,7 +30,7 @@ const optionsOfAgents = new WeakMap<Agent, AgentOptions>();
  *
  * Nothing is opened before the first run. Without a key and without another address the model is a simulation.
  */
-export function createAgent(options: AgentOptions = {}): Agent {
+export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}): Agent<Output> {
   const all = registrations(options);
   const [registered] = all;
   let opening: Promise<Opened> | undefined;
@@ -86,10 +86,18 @@ export function createAgent(options: AgentOptions = {}): Agent {
     return { host, sessionId, runId, after: 0, shownAfter: sequence, stopsBehind: true };
   }
 
-  const agent: Agent = {
+  /** The result with its answer in the type that the agent promises. */
+  async function typed<Result extends AgentResult>(result: Result): Promise<Result & AgentResult<Output>> {
+    const isAnswer = result.error === null && result.awaiting.length === 0 && result.stopReason !== "cancelled";
+    const read = isAnswer ? await registered.output?.read(result.finalAnswer) : undefined;
+    // An answer that was cut off or refused is completed, and was not checked.
+    return { ...result, output: read && "output" in read ? (read.output as Output) : null };
+  }
+
+  const agent: Agent<Output> = {
     name: registered.agent.config.name,
     async run(prompt, run = {}) {
-      return runOutcome(await begin(prompt, run));
+      return typed(await runOutcome(await begin(prompt, run)));
     },
     async *stream(prompt, run = {}) {
       yield* streamRun(await begin(prompt, run));
@@ -117,11 +125,11 @@ export function createAgent(options: AgentOptions = {}): Agent {
       if (answers.every(({ disposition }) => disposition === "refused"))
         throw new KnownError("not_awaiting", answers.map(({ reason }) => reason).join(" ") || "There is no answer.");
       const shownAfter = Math.min(...answers.map(({ sequence }) => sequence ?? Number.POSITIVE_INFINITY)) - 1;
-      return { ...(await runOutcome({ host, sessionId, runId, after: 0, shownAfter, ...run })), answers };
+      return { ...(await typed(await runOutcome({ host, sessionId, runId, after: 0, shownAfter, ...run }))), answers };
     },
     async resume(sessionId, run = {}) {
       refuseUnknown(run, WATCH_OPTIONS, "A run that is taken up");
-      return runOutcome({ ...(await watchCurrentRun(sessionId)), ...run });
+      return typed(await runOutcome({ ...(await watchCurrentRun(sessionId)), ...run }));
     },
     async *follow(sessionId, { signal } = {}) {
       yield* streamRun({ ...(await watchCurrentRun(sessionId)), signal });

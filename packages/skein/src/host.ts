@@ -9,6 +9,7 @@ import {
   type LoopDeps,
   type AgentMemory,
   type ModelCatalog,
+  type OutputCheck,
   type Parking,
   type Runtime,
   type SessionAgent,
@@ -29,6 +30,7 @@ import {
   createStateCache,
   createSubagents,
   defineTool,
+  jsonOutputCheck,
   nudgeOthers,
   publishSessionStatus,
 } from "@skein/core";
@@ -40,6 +42,8 @@ export interface RegisteredAgent {
   readonly agent: SessionAgent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate?: Validate | undefined;
+  /** Checks and reads answers that have a type. */
+  readonly output?: OutputCheck<unknown> | undefined;
   readonly memory?: AgentMemory | undefined;
 }
 
@@ -158,6 +162,15 @@ function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven
   return { runtime: { ...runtime, drive }, driven: () => driven };
 }
 
+/** The check of an agent's answers: their type first, then the rule of the program. */
+function checkOf({ output, validate }: Pick<RegisteredAgent, "output" | "validate">): Validate | undefined {
+  if (!output) return validate;
+  return async (answer, state) => {
+    const read = await output.read(answer);
+    return "problem" in read ? read.problem : validate?.(answer, state);
+  };
+}
+
 const NO_CODE: AgentCode = { tools: new Map(), validate: undefined, memory: undefined };
 
 export function createHost(options: HostOptions): Host {
@@ -179,9 +192,10 @@ export function createHost(options: HostOptions): Host {
     codeOf(state) {
       const registered = agents.get(state.agent?.name ?? "");
       const memory = registered?.memory ?? options.memoryNamed?.(state.agent?.memory_store_type ?? "none");
-      if (registered) return { tools: registered.tools, validate: registered.validate, memory };
+      if (registered) return { tools: registered.tools, validate: checkOf(registered), memory };
       const tools = state.agent ? toolsOf(state.agent, options.tools ?? NO_CODE.tools) : undefined;
-      return tools && { ...NO_CODE, tools, memory };
+      const output = state.agent?.output_schema && jsonOutputCheck(state.agent.output_schema);
+      return tools && { ...NO_CODE, tools, memory, validate: checkOf({ output }) };
     },
     missingOf: (state) => missingOf(state, options.tools ?? NO_CODE.tools),
     timers,

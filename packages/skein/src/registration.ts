@@ -1,4 +1,4 @@
-import { type SessionAgent, type Tool, checkSampling, defineTool, derivedId } from "@skein/core";
+import { type SessionAgent, type Tool, checkAgentSettings, defineTool, derivedId, outputCheck } from "@skein/core";
 import { KnownError, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
 import type { Agent, AgentOptions } from "./agent-interface.ts";
@@ -71,6 +71,7 @@ const OWN_OPTIONS = [
   "tools",
   "subagents",
   "validate",
+  "output",
   "memory",
   "files",
   "store",
@@ -85,6 +86,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     tools = [],
     subagents = [],
     validate,
+    output,
     memory,
     files: _f,
     store: _s,
@@ -94,10 +96,11 @@ function registration(options: AgentOptions): RegisteredAgent {
     leaseMs: _l,
     ...config
   } = options;
-  const { tool_schemas: _t, ...known } = NewAgentConfig.shape;
+  const { tool_schemas: _t, output_schema: _o, ...known } = NewAgentConfig.shape;
   refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
   checkParts(options);
   checkPartShapes(options);
+  const check = output && outputCheck(output);
   const all = [...tools, ...subagents.map(asTool)];
   const byName = new Map(all.map((tool) => [tool.name, tool]));
   if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
@@ -106,13 +109,14 @@ function registration(options: AgentOptions): RegisteredAgent {
     model: "claude-sonnet-5-5",
     ...config,
     ...(memory && { memory_store_type: "none" }),
+    ...(check && { output_schema: check.schema }),
     tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
   });
   if (!parsedConfig.success) {
     const [issue] = parsedConfig.error.issues;
     throw new KnownError("invalid", `${issue?.path.join(".")}: ${issue?.message}`);
   }
-  checkSampling(parsedConfig.data);
+  checkAgentSettings(parsedConfig.data);
   const agent: SessionAgent = {
     id: derivedId("agent", parsedConfig.data.name),
     version: 1,
@@ -120,7 +124,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     // A custom memory has its own type name.
     config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
-  return { agent, tools: byName, validate, memory };
+  return { agent, tools: byName, validate, output: check, memory };
 }
 
 /** Checks the types of parts for callers without TypeScript: a mistake here would appear far away. */

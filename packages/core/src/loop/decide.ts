@@ -83,9 +83,10 @@ function hasReplied(state: SessionState, current: RunState): boolean {
 function decideReply(state: SessionState, current: RunState, now: number, view: View): Decision {
   const { stopReason } = current;
   const complete = (reason: StopReason): Decision => finish(state, now, view, reason);
-  if (current.lastPurpose === "summary") return complete("max_steps");
+  if (current.lastPurpose === "summary") return notTyped(state, "max_steps", { now, view }) ?? complete("max_steps");
   if (stopReason === "pause_turn") return decideStep(state, current, now, view);
-  if (stopReason === "refusal" || stopReason === "max_tokens") return complete(stopReasonOf(stopReason));
+  if (stopReason === "refusal" || stopReason === "max_tokens")
+    return notTyped(state, stopReason, { now, view }) ?? complete(stopReasonOf(stopReason));
   if (stopReason === "model_context_window_exceeded")
     return end(
       state,
@@ -114,6 +115,23 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
   }
   return complete(stopReasonOf(stopReason));
 }
+
+/** An answer that was not finished has not the type that the agent promises: then the run fails. */
+function notTyped(
+  state: SessionState,
+  why: keyof typeof UNFINISHED,
+  at: { readonly now: number; readonly view: View },
+): Decision | undefined {
+  if (!state.agent?.output_schema) return undefined;
+  const message = `The run has no answer of the promised type: ${UNFINISHED[why]}.`;
+  return end(state, state.run as RunState, at, endWith({ code: "validation_failed", message }));
+}
+
+const UNFINISHED = {
+  refusal: "the model refused to answer",
+  max_tokens: "the answer reached max_tokens",
+  max_steps: "its steps were used up",
+};
 
 /** The last effects of a run (title, memory), and then its end. */
 function finish(state: SessionState, now: number, view: View, stopReason: StopReason): Decision {

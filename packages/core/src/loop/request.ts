@@ -44,6 +44,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     maxTokens,
     thinkingTokens: agent.thinking_tokens,
     caches: true,
+    ...(agent.output_schema && closing === undefined && { output: { name: "answer", schema: agent.output_schema } }),
     extra: agent.api_kwargs,
     betas: agent.beta_headers,
     containerId: usesContainer(agent) ? state.containerId : null,

@@ -1,11 +1,23 @@
 import { type AgentConfig, KnownError } from "@skein/protocol";
+import { checkOutputSchema } from "../model/output-schema.ts";
 
-/** Rejects settings that models do not accept together with thinking, before the first run fails because of them. */
-export function checkSampling({
-  runtime,
-  thinking_tokens,
-  api_kwargs,
-}: Pick<AgentConfig, "runtime" | "thinking_tokens" | "api_kwargs">): void {
+type Settings = Pick<AgentConfig, "runtime" | "thinking_tokens" | "api_kwargs" | "output_schema">;
+
+/** Rejects settings that no model accepts, before the first run fails because of them. */
+export function checkAgentSettings(settings: Settings): void {
+  checkSampling(settings);
+  const { runtime, output_schema } = settings;
+  if (output_schema === undefined) return;
+  if (runtime !== "loop")
+    throw new KnownError(
+      "invalid",
+      "output_schema: Agents of Claude Code have none. Use output_format of the Claude API.",
+    );
+  checkOutputSchema(output_schema);
+}
+
+/** Settings that models do not accept together with thinking. */
+function checkSampling({ runtime, thinking_tokens, api_kwargs }: Settings): void {
   if (runtime !== "loop" || thinking_tokens === 0) return;
   const { temperature = 1, top_p = 1, top_k } = api_kwargs;
   const refused = temperature !== 1 ? "temperature" : top_k !== undefined ? "top_k" : undefined;

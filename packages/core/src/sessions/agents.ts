@@ -1,4 +1,4 @@
-import { checkSampling } from "./agent-settings.ts";
+import { checkAgentSettings } from "./agent-settings.ts";
 import {
   type Agent,
   AgentConfig,
@@ -132,7 +132,7 @@ export function createAgents({
 
 function checkedColumns(input: unknown) {
   const parsed = parseInput(CreateAgent, input);
-  checkSampling(parsed);
+  checkAgentSettings(parsed);
   return columnsOf(parsed);
 }
 

@@ -4,6 +4,7 @@ import {
   type ModelCall,
   type PreparedCall,
   type Turn,
+  askedOutput,
   carriedOver,
   carryOf,
 } from "@skein/core";
@@ -29,16 +30,19 @@ export function messagesBody(
   const { messages, settled } = call.caches ? withBreakpoints(turns) : { messages: turns, settled: 0 };
   const tools = abilities.tools ? [...call.tools, ...call.serverTools] : [];
   const thinking = thinkingOf(call, abilities);
+  const output = askedOutput(call, abilities);
+  const system = output?.system ?? call.system;
   const body: JsonObject = {
     ...call.extra,
     model: name,
     max_tokens: call.maxTokens,
-    ...(call.system !== "" && { system: systemOf(call) }),
+    ...(system !== "" && { system: systemOf(system, call) }),
     messages,
     ...(tools.length > 0 && { tools }),
     // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
     ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: { type: "none" } }),
     ...thinking.fields,
+    ...(output?.schema && { output_config: { format: { type: "json_schema", schema: output.schema } } }),
     ...(call.containerId !== null && { container: call.containerId }),
   };
   const growing = turns === call.turns ? call.growing : undefined;
@@ -55,7 +59,7 @@ function withoutCarry({ role, content }: Turn): Turn {
   return { role, content: content.map(({ carry: _, ...block }) => block) };
 }
 
-function systemOf({ system, caches }: ModelCall): unknown {
+function systemOf(system: string, { caches }: ModelCall): unknown {
   return caches ? [{ type: "text", text: system, cache_control: CACHED }] : system;
 }
 

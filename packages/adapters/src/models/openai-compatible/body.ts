@@ -1,4 +1,13 @@
-import { type ModelAbilities, type ModelCall, type PreparedCall, type Turn, carriedOver, carryOf } from "@skein/core";
+import {
+  type ModelAbilities,
+  type ModelCall,
+  type PreparedCall,
+  type Turn,
+  askedOutput,
+  carriedOver,
+  carryOf,
+  isStrict,
+} from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
 import { dataUrl, documentText, effortOf, errorText, plainText, resultText, titleOf } from "../conversation.ts";
 import type { ChatQuirks } from "./quirks.ts";
@@ -10,12 +19,13 @@ export function chatBody(
 ): PreparedCall {
   const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
   const tools = abilities.tools ? call.tools : [];
-  const output = abilities.output ? call.output : undefined;
+  const output = askedOutput(call, abilities);
+  const system = output?.system ?? call.system;
   const body: JsonObject = {
     ...call.extra,
     model: name,
     messages: [
-      ...(call.system === "" ? [] : [{ role: quirks.system_role, content: call.system }]),
+      ...(system === "" ? [] : [{ role: quirks.system_role, content: system }]),
       ...turns.flatMap((turn) =>
         turn.role === "user" ? userMessages(turn, turns, quirks) : assistantMessage(turn, quirks),
       ),
@@ -29,8 +39,11 @@ export function chatBody(
     }),
     ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: "none" }),
     ...(abilities.thinking && thinkingFields(call.thinkingTokens, quirks)),
-    ...(output && {
-      response_format: { type: "json_schema", json_schema: { name: output.name, schema: output.schema, strict: true } },
+    ...(output?.schema && {
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: output.name, schema: output.schema, strict: isStrict(output.schema) },
+      },
     }),
     stream: true,
     ...(!quirks.no_stream_options && { stream_options: { include_usage: true } }),

@@ -4,8 +4,10 @@ import {
   type ModelCall,
   type PreparedCall,
   type Turn,
+  askedOutput,
   carriedOver,
   carryOf,
+  isStrict,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf, isJsonObject, isToolUse } from "@skein/protocol";
 import { dataUrl, documentText, effortOf, errorText, plainText, titleOf } from "../conversation.ts";
@@ -17,7 +19,8 @@ export function responsesBody(
 ): PreparedCall {
   const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
   const tools = abilities.tools ? call.tools : [];
-  const output = abilities.output ? call.output : undefined;
+  const output = askedOutput(call, abilities);
+  const instructions = output?.system ?? call.system;
   const effort = abilities.thinking ? effortOf(call.thinkingTokens) : undefined;
   const dropped: LeftOut[] = [];
   const input = turns.flatMap((turn, at) => {
@@ -28,7 +31,7 @@ export function responsesBody(
     ...call.extra,
     model: name,
     input,
-    ...(call.system !== "" && { instructions: call.system }),
+    ...(instructions !== "" && { instructions }),
     max_output_tokens: call.maxTokens,
     ...(tools.length > 0 && {
       tools: tools.map(({ name: tool, description, input_schema: parameters }) => ({
@@ -41,8 +44,10 @@ export function responsesBody(
     }),
     ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: "none" }),
     ...(effort && { reasoning: { effort, summary: "auto" } }),
-    ...(output && {
-      text: { format: { type: "json_schema", name: output.name, schema: output.schema, strict: true } },
+    ...(output?.schema && {
+      text: {
+        format: { type: "json_schema", name: output.name, schema: output.schema, strict: isStrict(output.schema) },
+      },
     }),
     store: false,
     include: ["reasoning.encrypted_content"],

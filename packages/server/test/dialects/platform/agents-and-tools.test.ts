@@ -2,7 +2,7 @@
 import { defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { folder, say, scripted, session, settled, testServer } from "../../world.ts";
+import { finished, folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
 test("an archived agent is brought back and takes sessions again", async () => {
   const { call } = await testServer();
@@ -54,6 +54,33 @@ test.each([
   const frontend_tools = [{ name: "pick", input_schema: { type: "object" }, ...more }];
   const { status, body } = await call("POST", "/v1/agents", { name: "A", frontend_tools });
   expect([status, body.error.message]).toEqual([422, expect.stringContaining(named)]);
+});
+
+test("an agent with an output_schema completes with an answer that fits, and fails with one that never does", async () => {
+  const { call } = await testServer();
+  const output_schema = { type: "object", properties: { total: { type: "number", minimum: 1 } }, required: ["total"] };
+  const { path } = await session(call, { output_schema });
+  const outcome = async (...texts: readonly string[]) => {
+    const steps = texts.map((text) => ({ text }));
+    const { body } = await say(call, path, scripted(`Total of ${texts.join(", ")}`, steps));
+    return finished(call, path, String(body["run_id"]));
+  };
+  expect(await outcome('{"total":0}', '{"total":5}')).toMatchObject({
+    outcome: "completed",
+    final_response: '{"total":5}',
+  });
+  expect(await outcome("none")).toMatchObject({ outcome: "failed" });
+  const failed = (await call("GET", `${path}/events?limit=200`)).body.data.at(-1);
+  expect(failed).toMatchObject({ event_type: "session.failed", data: { error: { code: "validation_failed" } } });
+});
+
+test.each([
+  ["a root that is no object", { output_schema: { type: "array" } }],
+  ["no JSON Schema", { output_schema: { type: "object", properties: { a: { $ref: "#/nowhere" } } } }],
+])("an output_schema with %s is rejected", async (_, agent) => {
+  const { call } = await testServer();
+  const { status, body } = await call("POST", "/v1/agents", { name: "A", ...agent });
+  expect([status, body.error.message]).toEqual([422, expect.stringContaining("output_schema")]);
 });
 
 test("tools that agents can name are listed by name", async () => {

@@ -1,0 +1,93 @@
+import { type JsonObject, KnownError, isJsonObject } from "@skein/protocol";
+import { z } from "zod";
+
+type Validated<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
+
+/** What an answer must be: a schema of zod 4, or any Standard Schema that can say its JSON Schema. */
+export interface OutputSchema<Output> {
+  readonly "~standard": {
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly validate: (value: unknown) => Validated<Output> | Promise<Validated<Output>>;
+    readonly jsonSchema?: { readonly input: (options: { readonly target: "draft-2020-12" }) => JsonObject } | undefined;
+  };
+}
+
+/** How an answer is checked: what it holds, or a sentence for the model about what is wrong. */
+export interface OutputCheck<Output> {
+  readonly schema: JsonObject;
+  read(answer: string): Promise<{ readonly output: Output } | { readonly problem: string }>;
+}
+
+/** The check for a schema of a program. Throws `invalid` if a model cannot be told the schema. */
+export function outputCheck<Output>(schema: OutputSchema<Output>): OutputCheck<Output> {
+  const json = asJsonSchema(schema);
+  return { schema: json, read: (answer) => readWith((value) => schema["~standard"].validate(value), answer) };
+}
+
+/** The check for a JSON Schema, as agents that are data have it. */
+export function jsonOutputCheck(schema: JsonObject): OutputCheck<unknown> {
+  const parsed = z.fromJSONSchema(schema);
+  return { schema, read: (answer) => readWith((value) => parsed["~standard"].validate(value), answer) };
+}
+
+/** Rejects what is no JSON Schema of an object, which is all that providers take. */
+export function checkOutputSchema(schema: JsonObject): void {
+  const place = "output_schema";
+  if (schema["type"] !== "object")
+    throw new KnownError(
+      "invalid",
+      `${place}: Expected a JSON Schema whose root is an object. Put anything else into a field.`,
+    );
+  try {
+    z.fromJSONSchema(schema);
+  } catch (error) {
+    throw new KnownError("invalid", `${place}: Expected a JSON Schema. ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function asJsonSchema(schema: OutputSchema<unknown>): JsonObject {
+  const say = schema["~standard"]?.jsonSchema?.input;
+  if (say === undefined && !(schema instanceof z.core.$ZodType))
+    throw new KnownError(
+      "invalid",
+      "output: Expected a schema of zod 4, or a Standard Schema that can say its JSON Schema.",
+    );
+  const { $schema: _, ...json } =
+    schema instanceof z.core.$ZodType
+      ? z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })
+      : (say as NonNullable<typeof say>)({ target: "draft-2020-12" });
+  checkOutputSchema(json);
+  return json;
+}
+
+async function readWith<Output>(
+  validate: OutputSchema<Output>["~standard"]["validate"],
+  answer: string,
+): ReturnType<OutputCheck<Output>["read"]> {
+  const value = jsonIn(answer);
+  if (value === undefined) return { problem: "The answer is no JSON. Answer with one JSON object and nothing else." };
+  const result = await validate(value);
+  if (!result.issues) return { output: result.value };
+  const problems = result.issues.map(
+    ({ path = [], message }) => `${path.map(nameOf).join(".") || "answer"}: ${message}`,
+  );
+  return {
+    problem: `The answer does not fit its schema. ${problems.join(" ")} Answer with the whole JSON object again.`,
+  };
+}
+
+function nameOf(step: unknown): string {
+  return String(isJsonObject(step) ? step["key"] : step);
+}
+
+/** The JSON of an answer. Models without a format of their own often put it into a code fence. */
+function jsonIn(answer: string): unknown {
+  const fenced = /^```(?:json)?\s*\n(.*)\n```$/s.exec(answer.trim())?.[1];
+  try {
+    return JSON.parse(fenced ?? answer) as unknown;
+  } catch {
+    return undefined;
+  }
+}
