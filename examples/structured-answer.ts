@@ -1,4 +1,4 @@
-/** A final answer that fits a schema: what does not fit goes back to the model with the reason. */
+/** A final answer that has a type: what does not fit goes back to the model with the reason. */
 import { createAgent } from "skein";
 import { z } from "zod";
 
@@ -8,20 +8,8 @@ const Invoice = z.object({
   currency: z.enum(["EUR", "USD"]),
 });
 
-const agent = createAgent({
-  name: "Reader",
-  system_prompt: "Answer with JSON alone.",
-  api_kwargs: { output_config: { format: { type: "json_schema", schema: z.toJSONSchema(Invoice) } } },
-  validate(answer) {
-    try {
-      const { error } = Invoice.safeParse(JSON.parse(answer));
-      return error && z.prettifyError(error);
-    } catch {
-      return "The answer is no JSON.";
-    }
-  },
-});
+const agent = createAgent({ name: "Reader", output: Invoice });
 
-const { finalAnswer, stopReason } = await agent.run('Invoice over 120 EUR with the number "A17".');
-console.log(stopReason, Invoice.parse(JSON.parse(finalAnswer)));
+const { output, error } = await agent.run('Invoice over 120 EUR with the number "A17".');
+console.log(output?.total, error);
 await agent.close();
