@@ -41,7 +41,7 @@ export function UsagePage() {
         onSource={setSource}
         onSave={() => saveUsage(`usage-${range.days}-days.csv`, by, usage.byDay)}
       />
-      <div className="scroll">
+      <div className="scroll" tabIndex={0} role="region" aria-label="Usage">
         {isHistory ? (
           <Suspense fallback={<LoadingRows rows={8} />}>
             <HistoryUsage from={range.from} days={range.days} />
