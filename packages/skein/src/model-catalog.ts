@@ -132,7 +132,7 @@ function openModel(name: string, given: ModelSettings, { keyIn, silenceMs }: Cat
 function failingModel(message: string): Model {
   return {
     abilities: { tools: true, images: true, pdf: true, thinking: true, output: true },
-    prepare: () => ({ body: {}, leftOut: [] }),
+    prepare: () => ({ api: "none", body: {}, leftOut: [] }),
     call: () => Promise.reject(new ModelFailure({ code: "unknown_model", message }, { retryable: false })),
   };
 }

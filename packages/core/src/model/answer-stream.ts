@@ -42,7 +42,6 @@ export function createAnswerStream(name: string, onEvent: (event: ModelStreamEve
   const carried = new Map<number, unknown>();
   const calls = new Map<number, string>();
   let begun = false;
-  let ended = false;
   let characters = 0;
   let next = 0;
   let open: { readonly kind: Kind; readonly index: number } | undefined;
@@ -127,12 +126,11 @@ export function createAnswerStream(name: string, onEvent: (event: ModelStreamEve
         const data = carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });
-      ended = true;
       return { ...whole, content, ...(!usage && { estimated: true as const }) };
     },
     failed({ failure, retryable, retryAfterMs, mostRetries }) {
       // Counts come at the end of these streams: before it only the fact is known that the answer had begun.
-      const known = begun || ended ? reply.begun() : undefined;
+      const known = begun ? reply.begun() : undefined;
       return new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: known });
     },
   };

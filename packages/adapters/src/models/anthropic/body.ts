@@ -47,6 +47,7 @@ export function messagesBody(
   };
   const growing = turns === call.turns ? call.growing : undefined;
   return {
+    api: "messages",
     body,
     leftOut: [...leftOut, ...thinking.leftOut],
     encoded: () => encodedBody(body, growing ?? turns, growing ? settled : 0),

@@ -72,8 +72,8 @@ export function createAnthropicModel({
     abilities,
     price,
     prepare(call) {
-      const { body, leftOut } = prepared(call);
-      return { body, leftOut };
+      const { api, body, leftOut } = prepared(call);
+      return { api, body, leftOut };
     },
     async call(call, onEvent, signal) {
       const { body, encoded } = prepared(call);

@@ -48,7 +48,7 @@ export function chatBody(
     stream: true,
     ...(!quirks.no_stream_options && { stream_options: { include_usage: true } }),
   };
-  return { body, leftOut };
+  return { api: "chat_completions", body, leftOut };
 }
 
 function thinkingFields(tokens: number, { thinking }: ChatQuirks): JsonObject {

@@ -54,7 +54,7 @@ export function responsesBody(
     prompt_cache_key: call.sessionId,
     stream: true,
   };
-  return { body, leftOut: [...leftOut, ...dropped] };
+  return { api: "responses", body, leftOut: [...leftOut, ...dropped] };
 }
 
 function userItems({ content }: Turn): readonly JsonObject[] {

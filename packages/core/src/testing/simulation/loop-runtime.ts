@@ -95,7 +95,7 @@ function note(opened: { call: Call | null }, sessionId: string, events: readonly
 function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Call | null }): Model {
   return {
     abilities: { tools: true, images: true, pdf: true, thinking: true, output: false },
-    prepare: () => ({ body: {}, leftOut: [] }),
+    prepare: () => ({ api: "none", body: {}, leftOut: [] }),
     async call({ turns: messages }) {
       const { call } = opened;
       if (!call) throw new Error("The model is asked without a stored step.started.");

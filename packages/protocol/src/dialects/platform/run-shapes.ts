@@ -94,7 +94,10 @@ export const SentRequest = z.object({
   betas: z.array(z.string()),
   /** What of the conversation the model was not shown, because only another model can read it. */
   left_out: z.array(z.object({ turn: z.int().nonnegative(), block: z.string(), why: z.string() })),
+  /** The request in the words of the Messages API: as it was sent, if the model speaks that API. */
   body: AnyObject,
+  /** The request as it was sent to a model that speaks another API. */
+  sent: z.object({ api: z.string(), body: AnyObject }).nullable(),
   /** Where each part of the body comes from, in the order in which the model reads them. */
   parts: z.array(
     z.object({

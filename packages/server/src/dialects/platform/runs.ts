@@ -1,4 +1,5 @@
 import {
+  type ModelCall,
   type ModelCatalog,
   callOf,
   createRequestParts,
@@ -8,7 +9,7 @@ import {
   project,
   runStarted,
 } from "@skein/core";
-import { type Event, KnownError, type Run, type SentRequest, runLogs } from "@skein/protocol";
+import { type Event, type JsonObject, KnownError, type Run, type SentRequest, runLogs } from "@skein/protocol";
 import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
@@ -142,6 +143,18 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
   });
 }
 
+/** A call in the words of the log, for models that speak another API than the log. */
+function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelCall): JsonObject {
+  const all = [...tools, ...serverTools];
+  return {
+    model,
+    max_tokens: maxTokens,
+    ...(system !== "" && { system }),
+    messages: turns,
+    ...(all.length > 0 && { tools: all }),
+  };
+}
+
 /** The requests that the model was sent. They are not stored: each follows from the log before the call. */
 function sentRequests(
   events: readonly Event[],
@@ -159,7 +172,9 @@ function sentRequests(
     const { step, attempt, purpose, max_tokens } = event.data;
     if (step !== wanted.step || (wanted.attempt !== undefined && attempt !== wanted.attempt)) continue;
     const asked = callOf(state, purpose, max_tokens);
-    const { body, leftOut } = models.named(state.tenant, asked.model).prepare(asked);
+    const { api, body: sentBody, leftOut } = models.named(state.tenant, asked.model).prepare(asked);
+    const isOther = api !== "messages";
+    const body = isOther ? wordsOf(asked) : sentBody;
     sent.push({
       run_id: run.id,
       step,
@@ -170,6 +185,7 @@ function sentRequests(
       left_out: leftOut.map((left) => ({ ...left })),
       // The fold changes its state in place, so the answer needs a copy.
       body: structuredClone(body),
+      sent: isOther && api !== "none" ? { api, body: structuredClone(sentBody) } : null,
       parts: [...parts.parts(state, body)],
     });
   }

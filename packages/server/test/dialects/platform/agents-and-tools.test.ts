@@ -1,6 +1,7 @@
 /** Agents that come back, and tools that agents can name. */
 import { defineTool } from "skein";
-import { expect, test } from "vitest";
+import { createSimulator } from "@skein/simulator";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { finished, folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
@@ -81,6 +82,47 @@ test.each([
   const { call } = await testServer();
   const { status, body } = await call("POST", "/v1/agents", { name: "A", ...agent });
   expect([status, body.error.message]).toEqual([422, expect.stringContaining("output_schema")]);
+});
+
+test("a model of another provider answers, and its request is told in the words of the log and as it was sent", async () => {
+  const simulator = await createSimulator();
+  onTestFinished(() => simulator.close());
+  vi.stubEnv("LLAMA_KEY", "simulated");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const settings = {
+    url: `${simulator.url}/v1`,
+    key_env: "LLAMA_KEY",
+    price: { input: 1, output: 2, date: "2026-11-18" },
+  };
+  const { call } = await testServer({
+    config: { models: { "openai-compatible/llama": settings, "openai/gpt-6": settings } },
+  });
+  for (const [model, api] of [
+    ["openai-compatible/llama", "chat_completions"],
+    ["openai/gpt-6", "responses"],
+  ]) {
+    const { path } = await session(call, { model, system_prompt: "Be brief." });
+    const { body } = await say(call, path, scripted(`Hello ${model}`, [{ text: "Hi." }]));
+    const run = `${path}/runs/${String(body["run_id"])}`;
+    await settled(call, run, "outcome", ["completed"]);
+    expect((await call("GET", run)).body).toMatchObject({
+      final_response: "Hi.",
+      models: [{ model }],
+      unpriced_calls: 0,
+    });
+    const [sent] = (await call("GET", `${run}/steps/1`)).body.data;
+    expect(sent).toMatchObject({
+      body: { system: "Be brief.", messages: [{ role: "user" }] },
+      sent: { api, body: { stream: true } },
+      parts: [{ path: "system.0" }, { path: "messages.0.0", origin: "message" }],
+    });
+  }
+  const { path } = await session(call, { model: "nobody/x" });
+  const { body } = await say(call, path, "Hello.");
+  await settled(call, `${path}/runs/${String(body["run_id"])}`, "outcome", ["failed"]);
+  expect((await call("GET", `${path}/runs/${String(body["run_id"])}/steps/1`)).body.data).toMatchObject([
+    { sent: null },
+  ]);
 });
 
 test("tools that agents can name are listed by name", async () => {
