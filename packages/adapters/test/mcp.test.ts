@@ -163,7 +163,11 @@ test.each([
     { command: process.execPath, args: [program, "broken"] },
     /cannot find my configuration/,
   ],
-  ["a server that never answers", { command: process.execPath, args: [program, "silent"] }, /cannot be used/],
+  [
+    "a server that never answers",
+    { command: process.execPath, args: [program, "silent"], connectTimeoutMs: 1000 },
+    /cannot be used/,
+  ],
   ["a command that is not there", { command: "no-such-command-anywhere" }, /cannot be used/],
   ["nobody at the address", { url: "http://127.0.0.1:9/mcp" }, /cannot be used: fetch failed/],
   ["an address that is none", { url: "file:///etc/passwd" }, /http or https/],
@@ -171,7 +175,7 @@ test.each([
   ["both", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
   ["a bad name", { name: "a b", command: "x" }, /no name for an MCP server/],
 ])("%s is a clear error, and leaves no process", async (_, options, why) => {
-  await expect(connectMcpServer({ name: "test", connectTimeoutMs: 1000, ...options })).rejects.toThrow(why);
+  await expect(connectMcpServer({ name: "test", connectTimeoutMs: 60_000, ...options })).rejects.toThrow(why);
   expect(running("silent")).toEqual([]);
 });
 
