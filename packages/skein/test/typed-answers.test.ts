@@ -72,6 +72,8 @@ test.each([
     error: null,
   });
   expect(asked()).toMatchObject([request]);
+  // Limits would be rejected by the grammars of providers; in words they are said.
+  expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/llama");
   await close();
 });
 
