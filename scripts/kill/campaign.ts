@@ -57,7 +57,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     journals.push(journal);
     const writer = startWriter({ store, place, seed: seed * 1000 + cycle, writers }, journal, { under });
     const early = !campaign.crash && random.chance(EARLY);
-    if (!early) await writer.ready;
+    if (!early) await begun(writer);
     await sleep(random.between(...delayMs) / (early ? 4 : 1));
     place = (await (campaign.crash ?? killed)(writer, cycle)) ?? place;
     const last = cycle === cycles - 1;
@@ -88,4 +88,10 @@ function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" |
     events: last?.events ?? 0,
     openMs: Math.max(...verdicts.map((verdict) => verdict.openMs)),
   };
+}
+
+/** Waits until a writer has written something, also on a machine that is busy: a kill before that would show nothing. */
+async function begun(writer: Writer): Promise<void> {
+  await writer.ready;
+  for (const end = Date.now() + 20_000; writer.acknowledged() === 0 && Date.now() < end;) await sleep(5);
 }
