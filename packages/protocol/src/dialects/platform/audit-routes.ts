@@ -1,21 +1,7 @@
 import { z } from "zod";
+import { AuditEntry } from "./audit-shapes.ts";
 import { PageQuery, pageOf } from "./page.ts";
 import type { Route } from "./route.ts";
-
-/** Who did what, when, from where, and with which result. */
-const ApiAuditEntry = z.object({
-  id: z.string(),
-  created_at: z.iso.datetime(),
-  action: z.string(),
-  target: z.string().nullable(),
-  outcome: z.enum(["done", "refused", "failed"]),
-  /** The name of the key; `operator` for a command on the server's machine, null for a caller without a valid key. */
-  actor: z.string().nullable(),
-  key_id: z.string().nullable(),
-  address: z.string().nullable(),
-  request_id: z.string().nullable(),
-  detail: z.string().nullable(),
-});
 
 export const auditRoutes = {
   listAudit: {
@@ -31,6 +17,6 @@ export const auditRoutes = {
       until: z.iso.datetime({ offset: true }).optional(),
     }),
     status: 200,
-    response: pageOf(ApiAuditEntry),
+    response: pageOf(AuditEntry),
   },
 } as const satisfies Record<string, Route>;

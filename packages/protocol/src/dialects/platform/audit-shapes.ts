@@ -1,0 +1,23 @@
+import { z } from "zod";
+
+/** Who did what, when, from where, and with which result. Written once and never changed. */
+export const AuditEntry = z.object({
+  /** UUID v7: in the order of time. */
+  id: z.string(),
+  created_at: z.iso.datetime(),
+  /** What was done or tried: `key.create`, `session.delete`, `await.answer`. */
+  action: z.string(),
+  /** What it was done to: an id, or a name. Null where there is none. */
+  target: z.string().nullable(),
+  outcome: z.enum(["done", "refused", "failed"]),
+  /** The name of the key; `operator` for a command on the server's machine, null for a caller without a valid key. */
+  actor: z.string().nullable(),
+  /** The first 12 digits of the key's id. */
+  key_id: z.string().nullable(),
+  /** The address of the caller; null for the server itself. */
+  address: z.string().nullable(),
+  request_id: z.string().nullable(),
+  /** Why it was refused or failed, in a sentence. */
+  detail: z.string().nullable(),
+});
+export type AuditEntry = z.infer<typeof AuditEntry>;
