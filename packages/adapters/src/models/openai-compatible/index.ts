@@ -1,7 +1,6 @@
-import { type Model, type ModelAbilities, ModelFailure, createAnswerStream } from "@skein/core";
+import type { Model, ModelAbilities } from "@skein/core";
 import type { ModelPrice } from "@skein/protocol";
-import { brokenRequest, checkStream, rejectedRequest } from "../failures-of-openai.ts";
-import { eachEvent, sent, watched } from "../stream-request.ts";
+import { addressBelow, openAiCall } from "../openai-stream.ts";
 import { chatBody } from "./body.ts";
 import { createChunkReader } from "./chunks.ts";
 import { ChatQuirks } from "./quirks.ts";
@@ -23,39 +22,22 @@ export interface OpenAiCompatibleOptions {
 }
 
 const ABILITIES: ModelAbilities = { tools: true, images: false, pdf: false, thinking: true, output: false };
-const HINT = "Check the network and the address of the model.";
 
 /** A model on a server that speaks Chat Completions: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, DeepSeek, Groq … */
 export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
-  const { url, modelName, apiKey, price, silenceMs = 300_000 } = options;
+  const { url, modelName, apiKey, price, silenceMs } = options;
   const abilities = { ...ABILITIES, ...options.abilities };
   const quirks = ChatQuirks.parse(options.quirks ?? {});
-  const address = `${url.replace(/\/+$/, "")}/chat/completions`;
-  const headers = {
-    "content-type": "application/json",
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  };
+  const address = addressBelow(url, "chat/completions");
   const prepare: Model["prepare"] = (call) => chatBody(call, { name: modelName, abilities, quirks });
+
+  const read: Parameters<typeof openAiCall>[0]["read"] = (answer, { sessionId, turns }) =>
+    createChunkReader(answer, (at) => `call_${sessionId}_${turns.length}_${at}`);
 
   return {
     abilities,
     price,
     prepare,
-    async call(call, onEvent, signal) {
-      const answer = createAnswerStream(call.model, onEvent);
-      const reader = createChunkReader(answer, (at) => `call_${call.sessionId}_${call.turns.length}_${at}`);
-      try {
-        return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {
-          const body = JSON.stringify(prepare(call).body);
-          const request = { method: "POST", headers, body, signal: watch.signal };
-          const response = await sent(address, request, { rejected: rejectedRequest, hint: HINT });
-          checkStream(response, address);
-          await eachEvent(response, watch, (data) => reader.add(data));
-          return reader.end();
-        });
-      } catch (error) {
-        throw error instanceof ModelFailure ? answer.failed(error) : error;
-      }
-    },
+    call: openAiCall({ address, apiKey, silenceMs, prepare, read }),
   };
 }

@@ -1,0 +1,52 @@
+import {
+  type AnswerStream,
+  type Model,
+  type ModelCall,
+  ModelFailure,
+  type ModelReply,
+  createAnswerStream,
+} from "@skein/core";
+import { brokenRequest, checkStream, rejectedRequest } from "./failures-of-openai.ts";
+import { eachEvent, sent, watched } from "./stream-request.ts";
+
+/** One of OpenAI's APIs, which differ in their address, their body and how their stream is read. */
+interface OpenAiApi {
+  /** The whole address of the requests. */
+  readonly address: string;
+  readonly apiKey: string | undefined;
+  readonly silenceMs: number | undefined;
+  readonly prepare: Model["prepare"];
+  readonly read: (answer: AnswerStream, call: ModelCall) => { add(data: string): void; end(): ModelReply };
+}
+
+const SILENCE_MS = 300_000;
+const HINT = "Check the network and the address of the model.";
+
+/** Makes one request and reads its answer. */
+export function openAiCall({ address, apiKey, silenceMs = SILENCE_MS, prepare, read }: OpenAiApi): Model["call"] {
+  const headers = {
+    "content-type": "application/json",
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  };
+  return async (call, onEvent, signal) => {
+    const answer = createAnswerStream(call.model, onEvent);
+    const reader = read(answer, call);
+    try {
+      return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {
+        const body = JSON.stringify(prepare(call).body);
+        const request = { method: "POST", headers, body, signal: watch.signal };
+        const response = await sent(address, request, { rejected: rejectedRequest, hint: HINT });
+        checkStream(response, address);
+        await eachEvent(response, watch, (data) => reader.add(data));
+        return reader.end();
+      });
+    } catch (error) {
+      throw error instanceof ModelFailure ? answer.failed(error) : error;
+    }
+  };
+}
+
+/** An address below another, however that one ends. */
+export function addressBelow(url: string, path: string): string {
+  return `${url.replace(/\/+$/, "")}/${path}`;
+}
