@@ -185,6 +185,9 @@ export {
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
 
+// What tenants share.
+export { type FairQueue, type GiveBack, type QueueFigures, UNKNOWN_TENANT, createFairQueue } from "./shares/fair-queue.ts";
+
 // What the operator allows.
 export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
 export { type KeyPolicy, HostPattern, Policy, SandboxMode, isAmong, isHostAmong, policyOf } from "./policy/policy.ts";

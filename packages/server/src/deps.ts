@@ -5,6 +5,7 @@ import type {
   KeyPolicy,
   Live,
   ModelCatalog,
+  QueueFigures,
   SessionsDeps,
   Store,
   Telemetry,
@@ -75,6 +76,10 @@ export interface ServerDeps {
   readonly engineCheck?: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
+  /** Whether there are several tenants: then none of them may take all of what they share. */
+  readonly isShared?: (() => boolean) | undefined;
+  /** The places in which this process drives sessions, and who waits for one. */
+  readonly drivingQueue?: (() => QueueFigures) | undefined;
   /** Whether this process only drives sessions: it answers health and metrics, and no other request. */
   readonly isWorker?: boolean | undefined;
   /** Carries drafts between machines, if there are several. `/health` checks it; deleted sessions are announced on it. */

@@ -14,6 +14,7 @@ import type { KeyUses } from "./key-uses.ts";
 import type { Logins } from "./logins.ts";
 import type { IdempotencyKey } from "./http/idempotency.ts";
 import type { Limits, Meter } from "./http/limits.ts";
+import type { SharedPlaces } from "./http/shared-places.ts";
 import type { StoreCheck } from "./observe/store-check.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { RunMetrics } from "./observe/run-metrics.ts";
@@ -32,6 +33,7 @@ export interface ServerContext {
   readonly audit: AuditLog;
   readonly logins: Logins;
   readonly meter: Meter;
+  readonly places: SharedPlaces;
   readonly streams: OpenStreams;
   readonly changes: TenantChanges;
   readonly metrics: Metrics;

@@ -1,6 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
 import { createAuditLog, forgetServed } from "@skein/core";
 import { createIds, withoutSecrets } from "@skein/protocol";
@@ -20,8 +18,8 @@ import type { ServerDeps } from "./deps.ts";
 import { registerConsole } from "./http/console.ts";
 import { handlers } from "./dialects/platform/index.ts";
 import { createIdempotency } from "./http/idempotency.ts";
-import { readJson } from "./http/json-body.ts";
-import { BODY_SHAPE, LOG_SHAPE } from "./http/json-shape.ts";
+import { acceptOnlyJson } from "./http/accept-json.ts";
+import { createSharedPlaces } from "./http/shared-places.ts";
 import { createKeys } from "./keys.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { createLogins } from "./logins.ts";
@@ -82,7 +80,9 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const changes = createTenantChanges({ store: deps.store, now, report });
   const ids = createIds({ now });
   const stopping = new AbortController();
+  const places = createSharedPlaces(limits, deps.isShared ?? (() => false));
   const webhooks = createWebhooks({
+    places: places.notices,
     store: deps.store,
     sender: deps.webhookSender ?? NO_SENDER,
     ids,
@@ -98,6 +98,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     keyUses: createKeyUses({ records: deps.store.records, now }),
     logins,
     meter: createMeter(limits, now, deps.apiProcesses),
+    places,
     streams,
     changes,
     metrics: createMetrics(),
@@ -128,7 +129,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     clientErrorHandler: createUnreadableAnswer(ids),
   });
   const routes = listedRoutes(app);
-  acceptOnlyJson(app);
+  acceptOnlyJson(app, places);
   addErrors(app, { log, routes });
   addGuards(app, shared);
   auditRequests(app, shared, report);
@@ -197,31 +198,6 @@ function sweepHourly(sweeps: () => readonly Promise<unknown>[], failed: (error: 
   const sweep = (): void => void Promise.all(sweeps()).catch(failed);
   sweep();
   return setInterval(sweep, SWEEP_MS).unref();
-}
-
-function acceptOnlyJson(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.decorateRequest("bodyDigest", undefined);
-  app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: Readable) => {
-    const { headers, routeOptions } = request;
-    if (!isPlainUtf8(headers)) throw new ApiError("unsupported_media_type", "Expected JSON in UTF-8, not compressed.");
-    const { value, digest } = await readJson(payload, {
-      limit: routeOptions.bodyLimit ?? app.initialConfig.bodyLimit ?? 0,
-      shape: routeOptions.config.route === "importSession" ? LOG_SHAPE : BODY_SHAPE,
-      announced: Number(headers["content-length"]),
-      digested: headers["idempotency-key"] !== undefined,
-    });
-    request.bodyDigest = digest;
-    return value;
-  });
-}
-
-function isPlainUtf8({
-  "content-type": type = "",
-  "content-encoding": coding = "identity",
-}: IncomingHttpHeaders): boolean {
-  const charset = /;\s*charset="?([^";\s]*)/i.exec(type)?.[1] ?? "utf-8";
-  return coding.toLowerCase() === "identity" && /^(utf-?8|us-ascii)$/i.test(charset);
 }
 
 function addErrors(

@@ -39,6 +39,7 @@ const noEngine: EngineFactory = () => ({
   reserve: () => undefined,
   wake() {},
   look() {},
+  queue: () => ({ places: 0, taken: 0, waiting: 0, tenants: 0 }),
   async stop() {},
 });
 

@@ -62,6 +62,8 @@ export interface HostOptions {
   /** Where programs of a session run that a model can steer. Without it tools decide for themselves. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
+  /** Whether there are several tenants: then none of them may take every place. */
+  readonly isShared?: (() => boolean) | undefined;
   readonly leaseMs?: number;
   /** The engine. Default: the local one. */
   readonly engine?: EngineFactory | undefined;
@@ -219,6 +221,7 @@ export function createHost(options: HostOptions): Host {
     store,
     runtime,
     concurrency: options.concurrency,
+    isShared: options.isShared,
     leaseMs: options.leaseMs,
     report,
   });

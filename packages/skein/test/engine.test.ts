@@ -16,6 +16,7 @@ const agent = {
 const onlyWhenWoken: EngineFactory = ({ store, runtime, report }) => ({
   start() {},
   reserve: () => undefined,
+  queue: () => ({ places: 0, taken: 0, waiting: 0, tenants: 0 }),
   wake(sessionId) {
     const leaseMs = 60_000;
     const validUntil = Date.now() + leaseMs;

@@ -1,7 +1,15 @@
-import { type Claimed, type Engine, type Runtime, type Store, openingOf } from "@skein/core";
+import {
+  type Claimed,
+  type Engine,
+  type GiveBack,
+  type Runtime,
+  type Store,
+  UNKNOWN_TENANT,
+  createFairQueue,
+  openingOf,
+} from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 import { createDrives } from "./drives.ts";
-import { createTurns } from "./tenant-turns.ts";
 import { isWoken } from "./waking-facts.ts";
 
 export interface LocalEngineDeps {
@@ -15,32 +23,56 @@ export interface LocalEngineDeps {
   readonly leaseMs?: number;
   /** How many sessions are driven at once. */
   readonly concurrency?: number;
+  /** Whether there are several tenants. */
+  readonly isShared?: (() => boolean) | undefined;
   readonly now?: () => number;
   readonly report?: (error: unknown) => void;
 }
 
 const SWEEP_MS = 1000;
+/** How many sessions of one tenant are put in line together. */
+const PER_TENANT = 64;
+/** More sessions than this are not kept in line here: the store has them. */
+const LONGEST_LINE = 1000;
+/** The store is asked for more when fewer than this wait. */
+const SHORT_LINE = 16;
 
-/** Drives sessions in this process: woken by the store, with a sweep each second for what was not announced. */
+/**
+ * Drives sessions in this process: woken by the store, with a sweep each second for what was not announced. While places are
+ * free and there is one tenant, what is due is claimed at once; otherwise sessions stand in line by tenant.
+ */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
+  const { isShared = () => false } = deps;
   const drives = createDrives({ store, runtime, leaseMs, now, report });
-  const turns = createTurns({ store, now });
+  const places = createFairQueue({ places: concurrency, isShared });
+  const stopping = new AbortController();
   /** Sessions that begin here with their lease. */
   const reserved = new Set<string>();
   /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
   const hinted = new Set<string>();
+  /** Sessions that wait for a place, or are being claimed. */
+  const inLine = new Set<string>();
+  /** More may be due than can be driven: from now on tenants take turns, until nobody waits. */
+  let isCrowded = false;
+  /** The store may have more that is due than stands in line. */
+  let hasMore = false;
+  /** Whether anything unknown may be due: at the start, after news from elsewhere, at each sweep. */
+  let sweepDue = true;
   let looking = false;
   let lookAgain = false;
-  let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let stopListening = (): void => {};
 
-  function begin(claimed: Pick<Claimed, "lease" | "lastSequence">, asked: number, begins = false): void {
-    void drives.begin({ ...claimed, asked, begins }).done.finally(look);
+  function begin(
+    claimed: Pick<Claimed, "lease" | "lastSequence">,
+    { asked, begins = false, giveBack }: { asked: number; begins?: boolean; giveBack: GiveBack },
+  ): void {
+    void drives.begin({ ...claimed, asked, begins }).done.finally(() => {
+      giveBack();
+      look();
+    });
   }
-
-  const isFull = (): boolean => drives.size() + reserved.size >= concurrency;
 
   /** Takes what is due until nothing is, or the hands are full. One look at a time. */
   function look(): void {
@@ -49,42 +81,83 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       return;
     }
     looking = true;
-    void lookAround().finally(() => {
-      looking = false;
-      if (lookAgain) {
-        lookAgain = false;
-        look();
-      }
-    });
+    void lookAround()
+      .catch(reportUnknown)
+      .finally(() => {
+        looking = false;
+        if (lookAgain) {
+          lookAgain = false;
+          look();
+        }
+      });
   }
 
   async function lookAround(): Promise<void> {
-    try {
-      while (!isFull()) {
-        if (stopped) return;
-        // What this process woke itself is in the store too.
-        const turn = await turns.next();
-        const hint = turn ?? nextHint();
-        const everything = hint === undefined;
-        if (everything && !sweepDue) return;
-        if (everything) sweepDue = false;
-        const asked = now();
-        const claim = await store.claim({ owner, leaseMs, ...(hint !== undefined && { sessionId: hint }) });
-        if (claim.kind === "leased") {
-          begin(claim, asked);
-          // A backlog is taken to its end; but what this process woke itself is claimed by name, not by chance.
-          if (everything && hinted.size === 0) sweepDue = true;
-        } else if (claim.kind === "none" && claim.nextAt !== null) wakeAt(claim.nextAt);
+    if (hasMore && inLine.size < SHORT_LINE) sweepDue = true;
+    while (!stopping.signal.aborted && (hinted.size > 0 || sweepDue)) {
+      if (isCrowded || isShared()) {
+        await standInLine();
+        continue;
       }
-    } catch (error) {
-      if (!isKnownError(error, "not_found", "closed", "store_unavailable")) report(error);
+      const giveBack = places.tryTake(UNKNOWN_TENANT);
+      if (!giveBack) isCrowded = true;
+      else await claimNext(giveBack);
     }
-    // More may be due than can be driven: who is next is then decided by turns of the tenants.
-    if (isFull() && (sweepDue || hinted.size > 0)) turns.crowded();
   }
 
-  /** Whether anything unknown may be due: at the start, after news from elsewhere, at each sweep. */
-  let sweepDue = true;
+  /** Claims what this process woke itself, otherwise whatever is due. */
+  async function claimNext(giveBack: GiveBack): Promise<void> {
+    const hint = nextHint();
+    const everything = hint === undefined;
+    if (everything) sweepDue = false;
+    // A backlog is taken to its end; but what this process woke itself is claimed by name, not by chance.
+    if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
+  }
+
+  /** Claims a session, or whichever is due. Gives the place back if there is none. */
+  async function claim(sessionId: string | undefined, giveBack: GiveBack): Promise<boolean> {
+    const asked = now();
+    try {
+      const claimed = await store.claim({ owner, leaseMs, ...(sessionId !== undefined && { sessionId }) });
+      if (claimed.kind === "leased") {
+        begin(claimed, { asked, giveBack });
+        return true;
+      }
+      if (claimed.kind === "none" && claimed.nextAt !== null) wakeAt(claimed.nextAt);
+    } catch (error) {
+      reportUnknown(error);
+    }
+    giveBack();
+    return false;
+  }
+
+  /** Puts what is due in line by its tenant. */
+  async function standInLine(): Promise<void> {
+    for (let hint = nextHint(); hint !== undefined; hint = nextHint()) {
+      const session = inLine.size < LONGEST_LINE ? await store.get(hint) : undefined;
+      if (session) offer(hint, session.tenant);
+      else hasMore = true;
+    }
+    if (!sweepDue) return;
+    sweepDue = false;
+    const time = now();
+    const due = await store.due({ before: time + SWEEP_MS, perTenant: PER_TENANT, limit: LONGEST_LINE });
+    const ready = due.filter(({ dueAt }) => dueAt <= time);
+    for (const { sessionId, tenant } of ready) offer(sessionId, tenant);
+    hasMore = ready.length >= PER_TENANT;
+    isCrowded = ready.length > 0;
+    const next = due.find(({ dueAt }) => dueAt > time);
+    if (next) wakeAt(next.dueAt);
+  }
+
+  function offer(sessionId: string, tenant: string): void {
+    if (inLine.has(sessionId) || drives.find(sessionId) || reserved.has(sessionId)) return;
+    inLine.add(sessionId);
+    void places
+      .take(tenant, { signal: stopping.signal })
+      .then(async (giveBack) => giveBack && claim(sessionId, giveBack))
+      .finally(() => inLine.delete(sessionId));
+  }
 
   function nextHint(): string | undefined {
     for (const sessionId of hinted) {
@@ -92,6 +165,10 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       if (!drives.find(sessionId)) return sessionId;
     }
     return undefined;
+  }
+
+  function reportUnknown(error: unknown): void {
+    if (!isKnownError(error, "not_found", "closed", "store_unavailable")) report(error);
   }
 
   function wakeAt(time: number): void {
@@ -128,8 +205,9 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       drives.start();
       void freeTheDead().catch(report).finally(sweep);
     },
-    reserve(sessionId) {
-      if (stopped || isFull()) return undefined;
+    reserve(sessionId, tenant) {
+      const giveBack = stopping.signal.aborted ? undefined : places.tryTake(tenant);
+      if (!giveBack) return undefined;
       reserved.add(sessionId);
       const asked = now();
       const lease = { sessionId, fence: 1, owner, leaseMs };
@@ -138,8 +216,13 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
         opening: (events) => openingOf(runtime, lease, events, asked),
         settle(lastSequence) {
           reserved.delete(sessionId);
+          const isStopped = stopping.signal.aborted;
+          if (lastSequence !== null && !isStopped) {
+            begin({ lease, lastSequence }, { asked, begins: true, giveBack });
+            return;
+          }
+          giveBack();
           if (lastSequence === null) look();
-          else if (!stopped) begin({ lease, lastSequence }, asked, true);
           else void store.release(lease, { seen: lastSequence, dueAt: now() }).catch(report);
         },
       };
@@ -148,9 +231,10 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       hinted.add(sessionId);
       look();
     },
+    queue: places.figures,
     look: sweep,
     async stop() {
-      stopped = true;
+      stopping.abort();
       stopListening();
       clearTimeout(timer);
       await drives.stop();

@@ -1,4 +1,5 @@
 import type { NewEvent } from "@skein/protocol";
+import type { QueueFigures } from "../shares/fair-queue.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store.ts";
 
@@ -8,13 +9,15 @@ export interface Engine {
   start(): void;
   /**
    * Reserves one of the places of this process for a session that is about to be created, so that its first append also
-   * gets its lease. Undefined if no place is free.
+   * gets its lease. Undefined if no place is free, or if the tenant has its share of them.
    */
-  reserve(sessionId: string): Reserved | undefined;
+  reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store is the truth. */
   wake(sessionId: string): void;
   /** A hint that sessions may be due whose names are not known here, such as those of a worker that died. */
   look(): void;
+  /** The places of this process, and who waits for one. */
+  queue(): QueueFigures;
   /** Claims no more sessions, and resolves when each running one has ended its step or given its lease back. */
   stop(): Promise<void>;
 }
@@ -26,6 +29,8 @@ interface EngineParts {
   readonly runtime: Runtime;
   /** How many sessions are driven at once. */
   readonly concurrency?: number | undefined;
+  /** Whether there are several tenants: then none of them may take every place. */
+  readonly isShared?: (() => boolean) | undefined;
   /** How long a lease is valid without a renewal. */
   readonly leaseMs?: number | undefined;
   /** Told about what should never happen. */

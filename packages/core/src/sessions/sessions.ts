@@ -182,7 +182,7 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
-    return appendFirst({ store, now, reserve }, { id, first: [fact, accepted(input)].map(event), key });
+    return appendFirst({ store, now, reserve, tenant }, { id, first: [fact, accepted(input)].map(event), key });
   }
 
   async function prompt(
@@ -241,7 +241,7 @@ export function createSessions({
     },
     async beginFork(sessionId, input, options, key) {
       const { id, facts } = await forked(sessionId, options);
-      return appendFirst({ store, now, reserve }, { id, first: [...facts, accepted(input)].map(event), key });
+      return appendFirst({ store, now, reserve, tenant }, { id, first: [...facts, accepted(input)].map(event), key });
     },
     async import(log, key) {
       const id = ids();
@@ -275,10 +275,15 @@ export function createSessions({
 
 /** Stores the first events of a session with a prompt. If this process has a free place, its lease and first step are in the same append. */
 async function appendFirst(
-  { store, now, reserve }: Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number },
+  {
+    store,
+    now,
+    reserve,
+    tenant,
+  }: Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number; readonly tenant: string },
   { id, first, key }: { readonly id: string; readonly first: readonly NewEvent[]; readonly key: Key | undefined },
 ): Promise<Accepted> {
-  const place = reserve?.(id);
+  const place = reserve?.(id, tenant);
   let begun: number | null = null;
   try {
     const events = [...first, ...(place?.opening(first) ?? [])];

@@ -17,6 +17,7 @@ export interface EngineUnderTest {
     readonly owner: string;
     readonly leaseMs: number;
     readonly concurrency: number;
+    readonly isShared: () => boolean;
     readonly report: (error: unknown) => void;
   }) => Promise<Engine>;
   /** Ends what the engines needed. The contract has stopped them before. */
@@ -57,11 +58,12 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
     async function worker(
       options: Omit<CountingOptions, "store" | "ids"> & {
         readonly concurrency?: number;
+        readonly isShared?: boolean;
         readonly leaseMs?: number;
       } = {},
       wrap: (runtime: Runtime) => Runtime = (runtime) => runtime,
     ): Promise<Worker> {
-      const { concurrency = 16, leaseMs = 4000, ...counting } = options;
+      const { concurrency = 16, isShared = false, leaseMs = 4000, ...counting } = options;
       const runtime = createCountingRuntime({ store, ids, ...counting }, active);
       const report = (error: unknown): void => void (String(error).includes("poison") || problems.push(error));
       const parking = createParking({ store, now: Date.now, report });
@@ -71,6 +73,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
         owner: `contract/${workers.length + 1}`,
         leaseMs,
         concurrency,
+        isShared: () => isShared,
         report,
       });
       const made = { engine, runtime, parking };
@@ -210,6 +213,28 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       gate.resolve();
       await expect.poll(() => Promise.all([one, ...many].map(answers)), SOON).toEqual([one, ...many].map(() => 1));
       expect(runtime.begun.indexOf(one.sessionId)).toBeLessThan(5);
+    });
+
+    test("keeps places free for a tenant that has none, while another one floods it with sessions that take long", async () => {
+      const gate = Promise.withResolvers<void>();
+      const held = new Set<string>();
+      const { runtime, engine } = await worker({
+        concurrency: 8,
+        isShared: true,
+        work: (sessionId) => (held.has(sessionId) ? gate.promise : undefined),
+      });
+      const many = await Promise.all(Array.from({ length: 16 }, () => session("many")));
+      for (const { sessionId } of many) held.add(sessionId);
+      for (const script of many) await script.prompt("hi");
+      await expect.poll(() => runtime.driving(), SOON).toBe(6);
+      await expect.poll(() => engine.queue().waiting, SOON).toBe(10);
+      const one = await session("one");
+      await one.prompt("hi");
+      await expect.poll(() => answers(one), SOON).toBe(1);
+      expect(runtime.driving()).toBe(6);
+      gate.resolve();
+      await expect.poll(() => Promise.all(many.map(answers)), SOON).toEqual(many.map(() => 1));
+      expect(runtime.most()).toBeLessThanOrEqual(8);
     });
 
     test("lets no session that is always due keep others from being driven", async () => {

@@ -21,7 +21,7 @@ export interface JsonBody {
 }
 
 /** A body of at least this many bytes is parsed in a turn of the event loop of its own, after pending responses. */
-const LARGE = 256 * 1024;
+export const LARGE = 256 * 1024;
 
 /**
  * Reads a JSON body. Checks are made piece by piece as the body arrives, so that a large one blocks other requests only

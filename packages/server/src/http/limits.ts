@@ -8,6 +8,8 @@ export interface Limits {
   readonly requestBurst: number;
   /** Streams (SSE and WebSocket) that a key may have open. */
   readonly streams: number;
+  /** Streams that may be open, of all keys together. */
+  readonly allStreams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
   /** Wrong keys that an address may send per minute. A right key is never refused for those. */
@@ -16,6 +18,8 @@ export interface Limits {
   readonly bodyBytes: number;
   readonly messageBytes: number;
   readonly importBytes: number;
+  /** Bytes of large bodies that are read and worked on at once, of all keys together. Others wait for their turn. */
+  readonly bytesInFlight: number;
   /** How long a request may take to arrive, its headers and its body. */
   readonly requestMs: number;
   /** Bytes that may wait for one slow reader. */
@@ -27,6 +31,8 @@ export interface Limits {
   readonly answerMs: number;
   /** SQL statements that may run at once, of all keys together. */
   readonly statements: number;
+  /** Webhook notices that may be on their way at once, of all tenants together. */
+  readonly notices: number;
   /** How long a statement may run. */
   readonly statementMs: number;
   readonly statementRows: number;
@@ -37,17 +43,20 @@ export const DEFAULT_LIMITS: Limits = {
   requestsPerSecond: 200,
   requestBurst: 500,
   streams: 100,
+  allStreams: 2000,
   sessionsPerMinute: 600,
   wrongKeysPerMinute: 30,
   bodyBytes: 1024 * 1024,
   messageBytes: 32 * 1024 * 1024,
   importBytes: 64 * 1024 * 1024,
+  bytesInFlight: 64 * 1024 * 1024,
   requestMs: 60_000,
   backlogBytes: 1024 * 1024,
   backlogMs: 5000,
   heartbeatMs: 15_000,
   answerMs: 600_000,
   statements: 2,
+  notices: 64,
   statementMs: 5000,
   statementRows: 10_000,
   statementBytes: 10 * 1024 * 1024,
@@ -62,8 +71,6 @@ export interface Meter {
   wrongKey(address: string): void;
   /** Counts one stream as open. Returns a function that ends it. */
   stream(keyId: string): () => void;
-  /** Counts one SQL statement as running. Returns a function that ends it. */
-  statement(): () => void;
 }
 
 /** A token bucket. */
@@ -116,10 +123,8 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
   const sessions = new Map<string, Bucket>();
   const refusals = new Map<string, Bucket>();
   const streams = new Map<string, number>();
-  let statements = 0;
   const rates = ratesOf(limits);
   const openStreams: Named = { limit: "streams", says: `a key may have ${limits.streams} streams open` };
-  const running: Named = { limit: "statements", says: `${limits.statements} statements of SQL may run at once` };
 
   function take(buckets: Map<string, Bucket>, keyId: string, { rate: all, size: most, ...what }: Rate): void {
     const at = now();
@@ -151,15 +156,11 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
         else streams.set(keyId, left);
       };
     },
-    statement() {
-      if (statements >= limits.statements) throw tooMany(running, 1);
-      statements += 1;
-      return () => void (statements -= 1);
-    },
   };
 }
 
-function tooMany({ limit, says }: Named, seconds: number): ApiError {
+/** The answer to whoever is over a limit. */
+export function tooMany({ limit, says }: Named, seconds: number): ApiError {
   const wait = Math.max(1, Math.min(seconds, 60));
   return new ApiError("rate_limited", `Over the limit ${limit}: ${says}. Try again in ${wait} s.`, {
     headers: { "retry-after": String(wait) },

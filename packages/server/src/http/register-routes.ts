@@ -18,8 +18,6 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The caller; undefined on an open route that was called without a key. */
     principal: Principal | undefined;
-    /** The SHA-256 of the body of a request with an Idempotency-Key. */
-    bodyDigest: string | undefined;
   }
   interface FastifyContextConfig {
     route?: RouteName;

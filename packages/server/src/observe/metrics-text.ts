@@ -1,5 +1,6 @@
 import type { ServerContext } from "../request-context.ts";
 import { claudeMetrics } from "./claude-metrics.ts";
+import { queueMetrics } from "./queue-metrics.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -12,5 +13,14 @@ export async function metricsText(
     withRuns ? shared.runMetrics.text() : "",
     shared.deps.claude?.processes?.(),
   ]);
-  return shared.metrics.text({ streams: shared.streams.size }) + runs + claudeMetrics(processes);
+  const { statements, bodies, streams, notices } = shared.places.queues;
+  const queues = queueMetrics({
+    driving: shared.deps.drivingQueue?.(),
+    claude: processes?.queue,
+    statements: statements.figures(),
+    bodies: bodies.figures(),
+    streams: streams.figures(),
+    notices: notices.figures(),
+  });
+  return shared.metrics.text({ streams: shared.streams.size }) + runs + claudeMetrics(processes) + queues;
 }

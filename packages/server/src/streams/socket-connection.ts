@@ -1,6 +1,7 @@
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "../http/api-error.ts";
+import { openStreamPlace } from "./open-streams.ts";
 import type { Caller, ServerContext } from "../request-context.ts";
 
 /** Handles the messages of one socket. */
@@ -33,7 +34,7 @@ export function acceptSockets(
     if (!principal) return socket.close(REVOKED);
     let giveBack: () => void;
     try {
-      giveBack = shared.meter.stream(principal.keyId);
+      giveBack = openStreamPlace({ shared, principal });
     } catch {
       return socket.close(1013, "too many streams");
     }

@@ -2,7 +2,7 @@ import { withoutSecrets } from "@skein/protocol";
 import { errorAnswer } from "../http/api-error.ts";
 import { type RequestContext, TAKEN_OVER } from "../request-context.ts";
 import { type Sse, openSse } from "./sse.ts";
-import type { StreamEnd } from "./open-streams.ts";
+import { type StreamEnd, openStreamPlace } from "./open-streams.ts";
 
 export interface StreamAnswer {
   /** Sends every frame but the last, and returns the last one. */
@@ -20,9 +20,11 @@ export async function answerWithStream(
   begin: () => StreamAnswer | Promise<StreamAnswer>,
 ): Promise<typeof TAKEN_OVER> {
   const { shared, principal, reply } = call;
-  const giveBack = shared.meter.stream(principal.keyId);
+  const giveBack = openStreamPlace(call);
   try {
     const { send, closing } = await begin();
+    // What the request brought is stored: the stream does not keep its room.
+    call.request.bodyDone();
     reply.hijack();
     const headers = Object.fromEntries(
       Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]),

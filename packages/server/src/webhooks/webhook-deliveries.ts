@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Records, Store } from "@skein/core";
+import type { FairQueue, Records, Store } from "@skein/core";
 import { Delivery, type Event, KnownError, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
 import { z } from "zod";
 import { createJobQueues } from "./job-queues.ts";
@@ -18,6 +18,8 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly sender: WebhookSender;
   readonly now: () => number;
+  /** How many notices are on their way at once, by tenant. */
+  readonly places: FairQueue;
   /** The delays before each retry of a failed notice, each counted from the attempt before. */
   readonly retryMs?: readonly number[];
   readonly report: (error: unknown) => void;
@@ -55,11 +57,11 @@ const CLAIM_MS = 60_000;
 const AT_ONCE = 4;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
-export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, report }: DeliveriesDeps): Deliveries {
+export function createDeliveries({ store, sender, now, places, retryMs = RETRY_MS, report }: DeliveriesDeps): Deliveries {
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;
-  const queues = createJobQueues({ width: AT_ONCE, job: (id) => attempt(id).catch(report) });
+  const queues = createJobQueues({ width: AT_ONCE, job: (id) => inTurn(id).catch(report) });
 
   /** Stores a delivery. False if another process has changed it. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
@@ -72,6 +74,14 @@ export function createDeliveries({ store, sender, now, retryMs = RETRY_MS, repor
       if (isKnownError(error, "conflict", "already_exists")) return false;
       throw error;
     }
+  }
+
+  /** Waits for the turn of the tenant before the attempt is claimed, because a claim lasts only for a while. */
+  async function inTurn(id: string): Promise<void> {
+    const record = await records.get(TENANT, "delivery", id);
+    const webhook = record && (await records.get(TENANT, "webhook", Delivery.parse(record.value).webhook_id));
+    const giveBack = await places.take(webhook ? StoredWebhook.parse(webhook.value).tenant : TENANT);
+    await attempt(id).finally(giveBack);
   }
 
   async function attempt(id: string): Promise<void> {

@@ -104,7 +104,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         apiEnv: credentials({ api, oauth }),
         simulated: simulated && !oauth,
         executable: settings.executable,
-        children: childPoolOptions(settings),
+        children: { ...childPoolOptions(settings), isShared: rules.isShared },
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),

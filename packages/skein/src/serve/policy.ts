@@ -29,6 +29,8 @@ export interface ServerPolicy {
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
   /** The strictest mode of any key: for sessions of the loop, which do not say which key began them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
+  /** Whether several tenants have keys, as last looked up; it is looked up again after a moment. */
+  isShared(): boolean;
 }
 
 /** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
@@ -77,6 +79,19 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   const policy = { ...deps.policy, ...stricter(deps.sandbox, deps.policy.sandbox) };
   let known: { readonly at: number; readonly keys: ReturnType<Keys["valid"]> } | undefined;
 
+  let isShared = false;
+  let countedAt = -Infinity;
+
+  function countTenants(): void {
+    if (Math.abs(now() - countedAt) < REMEMBER_MS) return;
+    countedAt = now();
+    void validKeys(undefined).then(
+      (all) => (isShared = new Set(all.map(({ tenant }) => tenant)).size > 1),
+      // While the store is away, what was known last counts.
+      () => undefined,
+    );
+  }
+
   async function validKeys(key: PolicyKey | undefined): ReturnType<Keys["valid"]> {
     const isThere = (each: PolicyKey): boolean => each.name === key?.name && each.tenant === key.tenant;
     const remembered = known && now() - known.at < REMEMBER_MS ? await known.keys : undefined;
@@ -87,6 +102,10 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 
   return {
     of: (key) => policyOf(policy, key),
+    isShared() {
+      countTenants();
+      return isShared;
+    },
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
       return chosenSandboxMode(chosen, { isLoopback, keys: await validKeys(key) });

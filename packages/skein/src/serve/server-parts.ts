@@ -92,6 +92,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     store,
     bus,
     engine: engine.factory,
+    isShared: rules.isShared,
     ...code,
     models: catalogWith(model, { store, configured: code.models }),
     files,

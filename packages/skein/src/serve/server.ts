@@ -42,6 +42,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
     const policy = openPolicy(options, code, keys);
     const { rules, claude } = policy;
     const key = await firstKey(keys, options);
+    rules.isShared();
     await storeAgents(code.agents, store.records);
     const parts = await openParts(store, { ...options, claudeSettings: claude, rules });
     close = async () => {
@@ -54,6 +55,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
       ...serverDeps(options, { store, parts }),
       telemetry,
       policyOf: rules.of,
+      isShared: rules.isShared,
       walls,
       explainKey: (key: Principal) => explainKey(key, policy),
     };
@@ -91,6 +93,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     forget: host.forget,
     wake: host.engine.wake,
     driven: host.driven,
+    drivingQueue: host.engine.queue,
     engineCheck: parts.engineCheck,
     apiProcesses: parts.apiProcesses,
     isWorker: options.engine?.role === "worker",

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { DueSession, Engine, Runtime, Store } from "@skein/core";
+import { type DueSession, type Engine, type Runtime, type Store, createFairQueue } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
 import { createDrives } from "../drives.ts";
 import { isWoken } from "../waking-facts.ts";
 import type { RestateEndpoint } from "./endpoint.ts";
 import type { Ingress, WakeUp } from "./ingress.ts";
-import { createPlaces } from "./places.ts";
 import { createSender } from "./sender.ts";
 
 export interface RestateEngineDeps {
@@ -20,6 +19,8 @@ export interface RestateEngineDeps {
   readonly leaseMs?: number;
   /** How many sessions are driven at once. */
   readonly concurrency?: number;
+  /** Whether there are several tenants. */
+  readonly isShared?: (() => boolean) | undefined;
   /** How long a session keeps its place while others wait. */
   readonly sliceMs?: number;
   readonly now?: () => number;
@@ -46,7 +47,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;
   const { leaseMs = 4000, concurrency = 64, sliceMs = 30_000, now = Date.now, report = () => {} } = deps;
   const drives = createDrives({ store, runtime, leaseMs, now, report });
-  const places = createPlaces(concurrency);
+  const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
   /** In which stretch of time an overdue session was last sent. */
@@ -70,7 +71,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     while (due && due.dueAt <= now() && now() < yieldAt) {
       if (stopping.signal.aborted) throw new Error("This worker is stopping.");
       if (over.aborted) return;
-      const giveBack = await places.take(due.tenant, over);
+      const giveBack = await places.take(due.tenant, { signal: over });
       try {
         if (giveBack) await driveOnce(sessionId, { yieldAt, over: attemptOver });
       } finally {
@@ -149,6 +150,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     // Restate places a session; the process that creates it does not.
     reserve: () => undefined,
     wake: (sessionId) => sender.offer({ sessionId, key: `wake:${crypto.randomUUID()}` }),
+    queue: places.figures,
     look: () => void sweep(true).catch(() => undefined),
     async stop() {
       stopping.abort();

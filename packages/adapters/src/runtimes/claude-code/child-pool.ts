@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { type GiveBack, type QueueFigures, createFairQueue } from "@skein/core";
 import { type Child, type ChildDeps, type ChildStart, startChild } from "./claude-child.ts";
 import { type Prefetch, createPrefetch } from "./prefetch.ts";
 import { memoryOf } from "./process-memory.ts";
-import { createProcessSlots } from "./process-slots.ts";
 
 export interface ChildPoolOptions {
   /** How long a child stays after its last run. */
@@ -18,6 +18,8 @@ export interface ChildPoolOptions {
   readonly maxAhead?: number;
   /** Above this idle children end, and runs wait as long as another one has a process. Null: no limit. */
   readonly maxMemoryBytes?: number | null;
+  /** Whether there are several tenants: then none of them may have every process. */
+  readonly isShared?: (() => boolean) | undefined;
 }
 
 /** What the processes of Claude Code take now, and what they may take. */
@@ -25,6 +27,7 @@ export interface ProcessFigures {
   readonly running: number;
   /** Runs that wait for their turn. */
   readonly waiting: number;
+  readonly queue: QueueFigures;
   readonly idle: number;
   readonly ahead: number;
   /** Null where the system does not say it. */
@@ -40,7 +43,7 @@ export interface ProcessFigures {
 /** The processes of this server, by session: started when they are needed or ahead of that, and kept for a while after a run. */
 export interface ChildPool extends Prefetch {
   /** A place for a run that needs a process; answers what gives it back, or undefined if it was stopped first. */
-  place(signal: AbortSignal): Promise<(() => void) | undefined>;
+  place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
   /** A child for the session: the idle one if it fits, else a new one. It is the caller's until it is kept or ended. */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
@@ -61,11 +64,11 @@ export function createChildPool(
   const { idleMs = 10 * 60_000, maxIdle = 4, maxRunning = 32, maxAhead = 1, maxMemoryBytes = null } = options;
   const { maxStarting = Math.max(2, availableParallelism()) } = options;
   const idle = new Map<string, { readonly child: Child; readonly timer: NodeJS.Timeout }>();
-  const queue: (() => void)[] = [];
   const prefetch = createPrefetch(start, { idleMs, maxAhead });
-  const slots = createProcessSlots(maxRunning, hasRoom);
+  const { isShared } = options;
+  const slots = createFairQueue({ places: maxRunning, isShared, hasRoom });
+  const starts = createFairQueue({ places: maxStarting });
   const alive = new Set<Child>();
-  let starting = 0;
 
   /** Whether another process fits into the memory; idle ones make room. One measurement at a time is enough for all who ask. */
   let measuring: Promise<boolean> | undefined;
@@ -88,12 +91,7 @@ export function createChildPool(
   }
 
   async function start(request: ChildStart): Promise<Child> {
-    if (starting >= maxStarting) await new Promise<void>((resolve) => void queue.push(resolve));
-    starting += 1;
-    const started = (): void => {
-      starting -= 1;
-      queue.shift()?.();
-    };
+    const started: GiveBack = (await starts.take(request.tenant)) ?? (() => {});
     try {
       const child = await startChild(request, await deps(request.walls));
       alive.add(child);
@@ -120,12 +118,14 @@ export function createChildPool(
   }
 
   return {
-    place: slots.take,
+    place: (tenant, signal) => slots.take(tenant, { signal }),
     async figures() {
+      const queue = slots.figures();
       const memory = await memoryOf([...alive].flatMap(({ pid }) => pid ?? []));
       return {
-        running: slots.taken,
-        waiting: slots.waiting,
+        running: queue.taken,
+        waiting: queue.waiting,
+        queue,
         idle: idle.size,
         ahead: prefetch.size,
         memoryBytes: memory ?? null,

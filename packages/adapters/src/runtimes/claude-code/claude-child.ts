@@ -87,6 +87,7 @@ export interface ChildDeps {
 
 export interface ChildStart {
   readonly sessionId: string;
+  readonly tenant: string;
   readonly key: string;
   readonly options: Options;
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];

@@ -80,8 +80,8 @@ async function work(drive: Drive): Promise<TurnEnd> {
 }
 
 /** Waits until this server may have another process at work. */
-async function withProcess({ deps, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
-  const giveUp = await deps.children.place(signal);
+async function withProcess({ deps, log, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+  const giveUp = await deps.children.place(log.state.tenant, signal);
   if (!giveUp) return "stopped";
   return work().finally(giveUp);
 }

@@ -108,7 +108,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
     figures: children.figures,
     async offer({ tenant, sessionId }, options) {
       const late = AbortSignal.timeout(OFFER_MS);
-      const giveUp = await children.place(late);
+      const giveUp = await children.place(tenant, late);
       if (!giveUp)
         throw new KnownError("closed", "Claude Code is busy: all of its processes are at work. Ask again later.");
       try {

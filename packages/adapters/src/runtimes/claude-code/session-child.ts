@@ -165,6 +165,7 @@ export async function startOf(
   const asksNobody = permission_mode === "bypassPermissions";
   return {
     sessionId,
+    tenant,
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
     walls,

@@ -1,3 +1,4 @@
+import type { QueueFigures } from "@skein/core";
 import type { ClaudeOffer, ClaudeOptions, OpenedNames } from "@skein/protocol";
 import type { Principal } from "../../keys.ts";
 
@@ -5,6 +6,7 @@ import type { Principal } from "../../keys.ts";
 export interface ClaudeProcesses {
   readonly running: number;
   readonly waiting: number;
+  readonly queue: QueueFigures;
   readonly idle: number;
   readonly ahead: number;
   readonly memoryBytes: number | null;

@@ -11,12 +11,12 @@ const OPERATOR = "default";
 export const sqlHandlers = {
   async askSql({ body }, call) {
     const { shared, principal, request, reply } = call;
-    const { deps, limits, meter } = shared;
+    const { deps, limits, places } = shared;
     if (!deps.sql) throw new ApiError("sandbox_missing", "This server answers no SQL.");
     const isArrow = request.headers.accept?.includes(ARROW_STREAM) ?? false;
-    const giveBack = meter.statement();
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
+    const giveBack = await places.statement(principal.tenant, gone.signal);
     try {
       const { statementMs: timeMs, statementRows: rows, statementBytes: bytes } = limits;
       const format = isArrow ? "arrow" : "jsonl";
@@ -33,9 +33,9 @@ export const sqlHandlers = {
   async getSqlSchema(_, { shared, principal, reply }) {
     const { sql } = shared.deps;
     if (!sql?.tables) throw new ApiError("sandbox_missing", "This server answers no SQL.");
-    const giveBack = shared.meter.statement();
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
+    const giveBack = await shared.places.statement(principal.tenant, gone.signal);
     try {
       const tables = await sql.tables({ tenant: principal.tenant, timeMs: shared.limits.statementMs }, gone.signal);
       return { data: tables.map((table) => ({ ...table, columns: [...table.columns] })) };

@@ -1,0 +1,187 @@
+/**
+ * Places that the tenants of a process share: driving slots, processes, statements, bytes. Three rules:
+ *
+ * - A free place goes to the waiting tenant that has the least, and among equals to the one that was served longest ago. So
+ *   nobody waits behind another tenant's backlog for longer than one turn of each.
+ * - As soon as there are several tenants, one that has a place gets more only while it would have at most three times what
+ *   stays free. So one tenant never takes everything, and a tenant that has nothing finds a place without waiting.
+ * - A tenant with nothing is never overtaken, also if what it asks for is large.
+ */
+export interface FairQueue {
+  /** Waits for a turn. Undefined if the signal aborts first. */
+  take(tenant: string, asked?: { readonly size?: number; readonly signal?: AbortSignal }): Promise<GiveBack | undefined>;
+  /** A place now, or undefined if one would have to wait. Nobody who waits is overtaken. */
+  tryTake(tenant: string, size?: number): GiveBack | undefined;
+  figures(): QueueFigures;
+}
+
+/** Gives a place back. A second call does nothing. */
+export type GiveBack = () => void;
+
+export interface QueueFigures {
+  readonly places: number;
+  readonly taken: number;
+  readonly waiting: number;
+  /** How many tenants wait. */
+  readonly tenants: number;
+}
+
+export interface FairQueueOptions {
+  readonly places: number;
+  /** Whether there are several tenants, which the queue otherwise knows only from who has asked. */
+  readonly isShared?: (() => boolean) | undefined;
+  /** May refuse a place besides, but never the only one: nobody would give one back. */
+  readonly hasRoom?: (() => Promise<boolean>) | undefined;
+}
+
+/** Of a place whose tenant nobody has looked up yet. It is not another tenant. */
+export const UNKNOWN_TENANT = "";
+
+/** How many times what stays free one tenant may have, if there are others. */
+const SHARE = 3;
+
+interface Waiter {
+  readonly size: number;
+  readonly go: (giveBack: GiveBack | undefined) => void;
+}
+
+interface Line {
+  held: number;
+  /** Counts services of all tenants. */
+  servedAt: number;
+  readonly waiting: Waiter[];
+}
+
+export function createFairQueue({ places, isShared = () => false, hasRoom }: FairQueueOptions): FairQueue {
+  /** Who has a place or waits for one. */
+  const lines = new Map<string, Line>();
+  let taken = 0;
+  let waiting = 0;
+  let services = 0;
+  let isGiving = false;
+  let giveAgain = false;
+  let first: string | undefined;
+  let several = false;
+
+  /** A newcomer stands before the tenant that was served last, and behind everybody who waits longer. */
+  function lineOf(tenant: string): Line {
+    if (tenant !== UNKNOWN_TENANT) {
+      first ??= tenant;
+      several ||= tenant !== first;
+    }
+    const line = lines.get(tenant) ?? { held: 0, servedAt: services - 0.5, waiting: [] };
+    lines.set(tenant, line);
+    return line;
+  }
+
+  /** `full`: nothing is left. `share`: the tenant has its share. */
+  function refusal({ held }: Line, size: number): "full" | "share" | undefined {
+    const free = places - taken - size;
+    if (free < 0) return taken === 0 ? undefined : "full";
+    if (held === 0 || !(several || isShared())) return undefined;
+    return held + size > SHARE * free ? "share" : undefined;
+  }
+
+  function hold(tenant: string, line: Line, size: number): GiveBack {
+    taken += size;
+    line.held += size;
+    line.servedAt = services += 1;
+    let isBack = false;
+    return () => {
+      if (isBack) return;
+      isBack = true;
+      taken -= size;
+      line.held -= size;
+      forgetIfDone(tenant, line);
+      give();
+    };
+  }
+
+  function forgetIfDone(tenant: string, line: Line): void {
+    if (line.held === 0 && line.waiting.length === 0 && lines.get(tenant) === line) lines.delete(tenant);
+  }
+
+  /** Whose turn it is: the tenant with the least. Nobody goes before one for whom nothing is left. */
+  function nextLine(): readonly [string, Line] | undefined {
+    const asking = [...lines]
+      .filter(([, line]) => line.waiting.length > 0)
+      .sort(([, a], [, b]) => a.held - b.held || a.servedAt - b.servedAt);
+    for (const entry of asking) {
+      const problem = refusal(entry[1], entry[1].waiting[0]?.size ?? 0);
+      if (problem === undefined) return entry;
+      if (problem === "full") return undefined;
+    }
+    return undefined;
+  }
+
+  /** Gives out what is free. With `hasRoom` one after the other, because each answer changes the next. */
+  function give(): void {
+    if (isGiving) {
+      giveAgain = true;
+      return;
+    }
+    if (waiting === 0) return;
+    if (!hasRoom) {
+      for (let next = nextLine(); next; next = nextLine()) giveTo(next);
+      return;
+    }
+    isGiving = true;
+    void giveWhileRoom(hasRoom).finally(() => {
+      isGiving = false;
+      if (!giveAgain) return;
+      giveAgain = false;
+      give();
+    });
+  }
+
+  async function giveWhileRoom(ask: () => Promise<boolean>): Promise<void> {
+    while (nextLine()) {
+      if (taken > 0 && !(await ask())) return;
+      const next = nextLine();
+      if (next) giveTo(next);
+    }
+  }
+
+  function giveTo([tenant, line]: readonly [string, Line]): void {
+    const waiter = line.waiting.shift();
+    if (!waiter) return;
+    waiting -= 1;
+    waiter.go(hold(tenant, line, waiter.size));
+  }
+
+  return {
+    async take(tenant, { size = 1, signal } = {}) {
+      if (signal?.aborted) return undefined;
+      const line = lineOf(tenant);
+      const asked = Promise.withResolvers<GiveBack | undefined>();
+      const waiter: Waiter = { size: Math.min(size, places), go: asked.resolve };
+      line.waiting.push(waiter);
+      waiting += 1;
+      const leave = (): void => {
+        const at = line.waiting.indexOf(waiter);
+        if (at === -1) return;
+        line.waiting.splice(at, 1);
+        waiting -= 1;
+        forgetIfDone(tenant, line);
+        asked.resolve(undefined);
+        give();
+      };
+      signal?.addEventListener("abort", leave, { once: true });
+      give();
+      return asked.promise.finally(() => signal?.removeEventListener("abort", leave));
+    },
+    tryTake(tenant, size = 1) {
+      const line = lineOf(tenant);
+      const isFree = waiting === 0 && refusal(line, Math.min(size, places)) === undefined;
+      if (isFree) return hold(tenant, line, Math.min(size, places));
+      forgetIfDone(tenant, line);
+      return undefined;
+    },
+    figures: () => ({
+      places,
+      taken,
+      waiting,
+      tenants: [...lines.values()].filter((line) => line.waiting.length > 0).length,
+    }),
+  };
+}

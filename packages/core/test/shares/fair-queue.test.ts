@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
+
+/** Lets waiting promises go on. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Asks for a place and writes down who got one, in the order of turns. */
+function line(queue: FairQueue) {
+  const served: string[] = [];
+  const held: { readonly name: string; readonly giveBack: GiveBack }[] = [];
+  return {
+    served,
+    held,
+    ask(tenant: string, count = 1, size = 1): void {
+      for (let each = 0; each < count; each++)
+        void queue.take(tenant, { size }).then((giveBack) => {
+          if (!giveBack) return;
+          served.push(tenant);
+          held.push({ name: tenant, giveBack });
+        });
+    },
+    async endOne(tenant?: string): Promise<void> {
+      const at = held.findIndex(({ name }) => tenant === undefined || name === tenant);
+      held.splice(at, 1)[0]?.giveBack();
+      await settle();
+    },
+  };
+}
+
+describe("a fair queue", () => {
+  test("gives one tenant every place while there is no other tenant", async () => {
+    const queue = createFairQueue({ places: 4 });
+    const { ask, served } = line(queue);
+    ask("a", 6);
+    await settle();
+    expect(served).toHaveLength(4);
+    expect(queue.figures()).toEqual({ places: 4, taken: 4, waiting: 2, tenants: 1 });
+  });
+
+  test("keeps a quarter free for others as soon as there are several tenants", async () => {
+    const queue = createFairQueue({ places: 64, isShared: () => true });
+    const { ask, served } = line(queue);
+    ask("a", 200);
+    await settle();
+    expect(served).toHaveLength(48);
+    ask("b", 200);
+    await settle();
+    expect(served.filter((tenant) => tenant === "b")).toHaveLength(12);
+    ask("c");
+    await settle();
+    expect(served.at(-1)).toBe("c");
+  });
+
+  test.each([1, 2, 3, 4, 8, 32, 64])("leaves a place for a newcomer among %i places, or gives it the next", async (places) => {
+    const queue = createFairQueue({ places, isShared: () => true });
+    const { ask, served, endOne } = line(queue);
+    ask("a", 500);
+    await settle();
+    ask("b");
+    await settle();
+    if (places === 1) await endOne("a");
+    expect(served.at(-1)).toBe("b");
+  });
+
+  test("serves tenants by turns, so that nobody waits behind a backlog", async () => {
+    const queue = createFairQueue({ places: 1 });
+    const { ask, served, endOne } = line(queue);
+    ask("a", 50);
+    ask("b", 2);
+    ask("c", 1);
+    await settle();
+    for (let each = 0; each < 6; each++) await endOne();
+    expect(served).toEqual(["a", "b", "c", "a", "b", "a", "a"]);
+  });
+
+  test("a tenant that has less goes first, whoever came first", async () => {
+    const queue = createFairQueue({ places: 3 });
+    const { ask, served, endOne } = line(queue);
+    ask("a", 3);
+    await settle();
+    ask("a", 5);
+    ask("b", 2);
+    await settle();
+    await endOne("a");
+    await endOne("a");
+    expect(served).toEqual(["a", "a", "a", "b"]);
+    await endOne("a");
+    expect(served).toEqual(["a", "a", "a", "b", "a"]);
+  });
+
+  test("small requests do not overtake a large one of a tenant that has nothing", async () => {
+    const queue = createFairQueue({ places: 10 });
+    const { ask, served, endOne } = line(queue);
+    ask("a", 10);
+    await settle();
+    ask("b", 1, 8);
+    ask("a", 20);
+    await settle();
+    for (let each = 0; each < 8; each++) await endOne("a");
+    expect(served.slice(10)).toEqual(["b"]);
+  });
+
+  test("a request that is larger than everything is served alone", async () => {
+    const queue = createFairQueue({ places: 4, isShared: () => true });
+    const { ask, served, endOne } = line(queue);
+    ask("a");
+    ask("b", 1, 100);
+    await settle();
+    expect(served).toEqual(["a"]);
+    await endOne();
+    expect(served).toEqual(["a", "b"]);
+    expect(queue.figures()).toMatchObject({ taken: 4 });
+  });
+
+  test("a place is given back once", async () => {
+    const queue = createFairQueue({ places: 2 });
+    const giveBack = await queue.take("a");
+    await queue.take("a");
+    giveBack?.();
+    giveBack?.();
+    expect(queue.figures()).toMatchObject({ taken: 1 });
+  });
+
+  test("who is stopped while waiting leaves the queue, and the next one is served", async () => {
+    const queue = createFairQueue({ places: 1 });
+    const first = await queue.take("a");
+    const stopped = new AbortController();
+    const second = queue.take("a", { signal: stopped.signal });
+    const third = queue.take("a");
+    stopped.abort();
+    expect(await second).toBeUndefined();
+    first?.();
+    expect(await third).toBeTypeOf("function");
+    expect(await queue.take("a", { signal: AbortSignal.abort() })).toBeUndefined();
+    expect(queue.figures()).toEqual({ places: 1, taken: 1, waiting: 0, tenants: 0 });
+  });
+
+  test("tryTake overtakes nobody, and keeps to the shares", async () => {
+    const queue = createFairQueue({ places: 4, isShared: () => true });
+    const held = [queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a")];
+    expect(held.map((giveBack) => giveBack !== undefined)).toEqual([true, true, true, false]);
+    expect(queue.tryTake("b")).toBeTypeOf("function");
+    const waits = queue.take("c");
+    held[0]?.();
+    expect(await waits).toBeTypeOf("function");
+  });
+
+  test("without room others wait, but never for the only place", async () => {
+    let room = false;
+    const queue = createFairQueue({ places: 8, hasRoom: async () => room });
+    const { ask, served, endOne } = line(queue);
+    ask("a", 2);
+    ask("b", 1);
+    await settle();
+    expect(served).toEqual(["a"]);
+    await endOne();
+    expect(served).toEqual(["a", "b"]);
+    room = true;
+    await endOne();
+    expect(served).toEqual(["a", "b", "a"]);
+  });
+});

@@ -1,0 +1,51 @@
+import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
+import { type Limits, tooMany } from "./limits.ts";
+
+/** What the tenants of a server share besides the places in which sessions are driven. */
+export interface SharedPlaces {
+  readonly notices: FairQueue;
+  readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
+  /** A place for a statement of SQL. Throws `rate_limited` if none was free for as long as one may run. */
+  statement(tenant: string, signal: AbortSignal): Promise<GiveBack>;
+  /** Room for a body of this many bytes, before it is read. Throws `rate_limited` if there was none for half of a request's time. */
+  body(tenant: string, bytes: number): Promise<GiveBack>;
+  /** Room for a stream, at once: a stream is open for as long as its reader likes. */
+  stream(tenant: string): GiveBack;
+}
+
+export function createSharedPlaces(limits: Limits, isShared: () => boolean): SharedPlaces {
+  const queue = (places: number): FairQueue => createFairQueue({ places, isShared });
+  const statements = queue(limits.statements);
+  const bodies = queue(limits.bytesInFlight);
+  const streams = queue(limits.allStreams);
+  const notices = queue(limits.notices);
+
+  return {
+    notices,
+    queues: { statements, bodies, streams, notices },
+    async statement(tenant, signal) {
+      const late = AbortSignal.timeout(limits.statementMs);
+      const place = await statements.take(tenant, { signal: AbortSignal.any([signal, late]) });
+      if (place) return place;
+      const says = `${limits.statements} statements of SQL may run at once, shared by all tenants`;
+      throw tooMany({ limit: "statements", says }, limits.statementMs / 1000);
+    },
+    async body(tenant, bytes) {
+      const signal = AbortSignal.timeout(limits.requestMs / 2);
+      const room = await bodies.take(tenant, { size: bytes, signal });
+      if (room) return room;
+      const says = `large bodies of ${mebibytes(limits.bytesInFlight)} are worked on at once, shared by all tenants`;
+      throw tooMany({ limit: "bytesInFlight", says }, 5);
+    },
+    stream(tenant) {
+      const place = streams.tryTake(tenant);
+      if (place) return place;
+      const says = `${limits.allStreams} streams may be open, shared by all tenants`;
+      throw tooMany({ limit: "allStreams", says }, 5);
+    },
+  };
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round((bytes / 1024 / 1024) * 10) / 10} MiB`;
+}
