@@ -186,7 +186,16 @@ export {
 } from "./memory-store/memory-tables.ts";
 
 // What tenants share.
-export { type FairQueue, type GiveBack, type QueueFigures, UNKNOWN_TENANT, createFairQueue } from "./shares/fair-queue.ts";
+export {
+  type FairQueue,
+  type GiveBack,
+  type QueueFigures,
+  UNKNOWN_TENANT,
+  createFairQueue,
+} from "./shares/fair-queue.ts";
+export { type Cap, type RunOwner, capsOf } from "./shares/caps.ts";
+export { capRuns } from "./shares/capped-runs.ts";
+export { type RunLine, type Standing, queuedRun, runLines } from "./shares/run-places.ts";
 
 // What the operator allows.
 export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";

@@ -6,7 +6,9 @@ import type {
   Live,
   ModelCatalog,
   QueueFigures,
+  RunLine,
   SessionsDeps,
+  Standing,
   Store,
   Telemetry,
 } from "@skein/core";
@@ -80,6 +82,10 @@ export interface ServerDeps {
   readonly isShared?: (() => boolean) | undefined;
   /** The places in which this process drives sessions, and who waits for one. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
+  /** Where a session stands whose run is over a cap. Without caps nobody has to be asked. */
+  readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
+  /** How many runs of each cap are under way and wait, by the name of the cap. */
+  readonly runLines?: (() => Promise<Readonly<Record<string, RunLine>>>) | undefined;
   /** Whether this process only drives sessions: it answers health and metrics, and no other request. */
   readonly isWorker?: boolean | undefined;
   /** Carries drafts between machines, if there are several. `/health` checks it; deleted sessions are announced on it. */

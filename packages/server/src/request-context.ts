@@ -46,7 +46,7 @@ export interface ServerContext {
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
   readonly ids: Ids;
-  readonly viewOf: (tenant: string) => TenantView;
+  readonly viewOf: (tenant: string, keyName?: string) => TenantView;
   readonly now: () => number;
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal;

@@ -9,29 +9,33 @@ export interface TenantView {
   readonly models: Models;
 }
 
-/** How many tenants' views are kept in memory. */
+/** How many views are kept in memory. */
 const MOST_VIEWS = 1000;
 
-/** Creates the view of a tenant on first use. */
+/** Creates the view of a tenant, for the requests of one key, on first use. */
 export function createTenantViews({
   store,
   reserve,
   forget,
   ids,
   now,
-}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number }): (tenant: string) => TenantView {
+}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number }): (
+  tenant: string,
+  keyName?: string,
+) => TenantView {
   const views = new Map<string, TenantView>();
   const { records } = store;
-  return (tenant) => {
-    const known = views.get(tenant);
+  return (tenant, keyName) => {
+    const name = JSON.stringify([tenant, keyName]);
+    const known = views.get(name);
     if (known) return known;
     const view = {
-      sessions: createSessions({ store, tenant, now, ids, reserve, forget }),
+      sessions: createSessions({ store, tenant, now, ids, reserve, keyName, forget }),
       agents: createAgents({ records, tenant, now, ids }),
       models: createModels({ records, tenant, now, ids }),
     };
     if (views.size >= MOST_VIEWS) views.clear();
-    views.set(tenant, view);
+    views.set(name, view);
     return view;
   };
 }

@@ -2,6 +2,7 @@ import { timers } from "@skein/adapters/engines/timers";
 import {
   type AgentCode,
   type Bus,
+  type Cap,
   type Engine,
   type EngineFactory,
   type FileStore,
@@ -11,6 +12,7 @@ import {
   type ModelCatalog,
   type OutputCheck,
   type Parking,
+  type RunOwner,
   type Runtime,
   type SessionAgent,
   type SessionState,
@@ -21,6 +23,7 @@ import {
   type Tool,
   type Validate,
   LONGEST_SLEEP,
+  capRuns,
   createBusLive,
   createLoop,
   createMemoryLive,
@@ -64,6 +67,8 @@ export interface HostOptions {
   readonly concurrency?: number;
   /** Whether there are several tenants: then none of them may take every place. */
   readonly isShared?: (() => boolean) | undefined;
+  /** The operator's caps for a run. Without them none is kept waiting. */
+  readonly capsOf?: ((owner: RunOwner) => readonly Cap[]) | undefined;
   readonly leaseMs?: number;
   /** The engine. Default: the local one. */
   readonly engine?: EngineFactory | undefined;
@@ -207,6 +212,8 @@ export function createHost(options: HostOptions): Host {
     report,
   });
   const parking = createParking({ store, now, report });
+  const { capsOf } = options;
+  const wake = (sessionId: string): void => engine.wake(sessionId);
   const { runtime, driven } = counted(
     createRuntimes({
       store,
@@ -215,9 +222,10 @@ export function createHost(options: HostOptions): Host {
       ids,
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
       parking,
+      capped: capsOf && ((all) => capRuns(all, { store, states, now, capsOf, wake })),
     }),
   );
-  const engine = chooseEngine(options.engine)({
+  const engine: Engine = chooseEngine(options.engine)({
     store,
     runtime,
     concurrency: options.concurrency,

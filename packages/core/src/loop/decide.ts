@@ -23,7 +23,7 @@ const MAX_NOTICES = 100;
 
 /** What should happen now. Pure: the same state, time and view always give the same answer. */
 export function decide(state: SessionState, now: number, view: View): Decision {
-  if (!state.run) return nextRun(state);
+  if (!state.run) return isAnother(state, view) ? sleepUntil(now) : nextRun(state);
   const { runId } = state.run;
   const decision = decideRun(state, state.run, now, view);
   // Keys contain the run: an effect of one run is not an effect of the next one.
@@ -61,6 +61,12 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   if (steering && !current.call) return appendFacts(messageEntered(state, steering.message_id));
   if (current.call) return runEffects(modelCall(current));
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
+}
+
+/** Whether the next run is not the one that this driver may begin. */
+function isAnother(state: SessionState, { onlyRun }: View): boolean {
+  const prompt = nextPrompt(state);
+  return onlyRun !== undefined && prompt !== undefined && prompt.run_id !== onlyRun;
 }
 
 /** Starts a run with the next prompt. Without one, the session sleeps. */

@@ -9,6 +9,8 @@ export interface View {
   readonly fence: number;
   /** The run that this driver started itself: it needs no resuming. */
   readonly startedHere: string | null;
+  /** The only run that this driver may begin; undefined if it may begin any. */
+  readonly onlyRun?: string | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The notices about tools so far. */
   readonly notices: readonly string[];

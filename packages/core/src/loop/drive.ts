@@ -112,6 +112,7 @@ async function driveSession(
       return {
         ...viewOf(lease, code as AgentCode, { startedHere, problem, model: modelIn(batch, deps) }),
         arrived: () => arrivingAnswer?.soFar(),
+        onlyRun: claimed.onlyRun,
         ...(lastProblem !== undefined && { lastProblem }),
       };
     });

@@ -23,12 +23,14 @@ export const HostPattern = z
   .string()
   .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "Expected a host such as example.com or *.example.com.");
 
-/** Rules for runs: how many at once, and what they may cost in 24 hours. */
+/** Rules for runs: how many at once, and what they may cost in a day. */
 const spending = {
-  /** Runs that are under way at the same time. */
-  concurrentRuns: z.int().min(1).optional(),
+  /** Runs that are under way at the same time, in all processes of a store. Others wait. */
+  concurrentRuns: z.int("Expected a whole number of runs.").min(1).max(100_000).optional(),
   /** Dollars that runs may cost within a day (UTC). */
-  spendPerDayUsd: z.number().positive().optional(),
+  spendPerDayUsd: z.number().min(0.000001, "Expected a millionth of a dollar or more.").max(1_000_000_000).optional(),
+  /** At this part of the cap people are asked before the next call (80 unless told); false asks nobody. */
+  spendAskAtPercent: z.union([z.int().min(1).max(99), z.literal(false)]).optional(),
 };
 
 export const KeyPolicy = z.strictObject({
@@ -49,9 +51,9 @@ export type KeyPolicy = z.infer<typeof KeyPolicy>;
 export const Policy = KeyPolicy.extend({
   /** Rules of single keys, by the name of the key, or `TENANT/NAME` where tenants have keys of the same name. */
   keys: z.record(z.string().min(1), KeyPolicy).default({}),
-  /** What all keys of a tenant may use together. */
+  /** What all keys of a tenant may use together. `*` is each tenant that is not named. */
   tenants: z.record(z.string().min(1), z.strictObject(spending)).default({}),
-  /** What all runs of an agent may use together, by the name of the agent. */
+  /** What all runs of an agent may use together, by the name of the agent, in each tenant. */
   agents: z.record(z.string().min(1), z.strictObject(spending)).default({}),
 });
 export type Policy = z.infer<typeof Policy>;

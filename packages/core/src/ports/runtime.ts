@@ -19,6 +19,8 @@ export interface Claimed {
    * do: others wait for the place. What is running is not cut short.
    */
   readonly yieldAt?: number;
+  /** Begin no other run than this one. With another prompt in the queue, give the session back, due again. */
+  readonly onlyRun?: string;
   /**
    * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or
    * from the next append with the lease that is returned.

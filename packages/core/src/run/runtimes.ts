@@ -17,11 +17,14 @@ export interface RuntimesDeps {
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
   /** Sets sessions aside that fail whatever drives them. */
   readonly parking: Parking;
+  /** Lets a run begin only within the operator's caps. */
+  readonly capped?: ((runtime: Runtime) => Runtime) | undefined;
 }
 
 /** Drives each session with the runtime of its agent. A session whose runtime this process lacks is left to other processes. */
-export function createRuntimes({ store, states, now, ids, runtimes, parking }: RuntimesDeps): Runtime {
-  return parking.guard({
+export function createRuntimes(deps: RuntimesDeps): Runtime {
+  const { store, states, now, ids, runtimes, parking, capped = (runtime) => runtime } = deps;
+  const byAgent: Runtime = {
     opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
     async drive(claimed, signal) {
       const { lease, lastSequence } = claimed;
@@ -32,7 +35,8 @@ export function createRuntimes({ store, states, now, ids, runtimes, parking }: R
       const missing = `No server runs sessions of the runtime "${state.agent?.runtime ?? ""}". Start one that does.`;
       await leaveUnserved({ store, ids, now }, { lease, state, missing });
     },
-  });
+  };
+  return parking.guard(capped(byAgent));
 }
 
 /** The facts that a runtime adds to the first append of a session. */

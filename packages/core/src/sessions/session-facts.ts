@@ -45,6 +45,7 @@ export function promptAccepted(
       content: prompt.content,
       model: prompt.model ?? null,
       max_cost_micros: prompt.max_cost_micros ?? null,
+      ...(prompt.key_name !== undefined && { key_name: prompt.key_name }),
       ...(prompt.options && { options: prompt.options }),
     },
   };

@@ -52,6 +52,8 @@ export interface SessionsDeps {
   readonly ids?: Ids;
   /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
+  /** The API key whose requests these are: its caps count for the runs that it asks for. */
+  readonly keyName?: string | undefined;
   /** Removes what is kept of a session beside its log, such as files and memories. May be called twice. */
   readonly forget?: ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>) | undefined;
 }
@@ -117,6 +119,7 @@ export function createSessions({
   now = Date.now,
   ids = createIds({ now }),
   reserve,
+  keyName,
   forget,
 }: SessionsDeps): Sessions {
   const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
@@ -166,7 +169,11 @@ export function createSessions({
     const { content, mode, model, maxCostMicros, options: own } = parseInput(PromptOptions, options);
     checkPrompt(content);
     const data = { message_id: ids(), run_id: ids(), mode, content, model, max_cost_micros: maxCostMicros };
-    return promptAccepted({ ...data, ...(own && { options: own }) });
+    return promptAccepted({
+      ...data,
+      ...(keyName !== undefined && { key_name: keyName }),
+      ...(own && { options: own }),
+    });
   }
 
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {

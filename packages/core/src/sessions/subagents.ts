@@ -35,7 +35,13 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
         }),
       );
       const own = { message_id: ids(), run_id: ids(), mode: "queue" as const };
-      const prompt = event(promptAccepted({ ...own, content: task, max_cost_micros: maxCostMicros }));
+      const keyName = state.run?.prompt.key_name;
+      const asked = {
+        content: task,
+        max_cost_micros: maxCostMicros,
+        ...(keyName !== undefined && { key_name: keyName }),
+      };
+      const prompt = event(promptAccepted({ ...own, ...asked }));
       try {
         await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
       } catch (error) {

@@ -9,7 +9,10 @@
  */
 export interface FairQueue {
   /** Waits for a turn. Undefined if the signal aborts first. */
-  take(tenant: string, asked?: { readonly size?: number; readonly signal?: AbortSignal }): Promise<GiveBack | undefined>;
+  take(
+    tenant: string,
+    asked?: { readonly size?: number; readonly signal?: AbortSignal },
+  ): Promise<GiveBack | undefined>;
   /** A place now, or undefined if one would have to wait. Nobody who waits is overtaken. */
   tryTake(tenant: string, size?: number): GiveBack | undefined;
   figures(): QueueFigures;

@@ -51,16 +51,19 @@ describe("a fair queue", () => {
     expect(served.at(-1)).toBe("c");
   });
 
-  test.each([1, 2, 3, 4, 8, 32, 64])("leaves a place for a newcomer among %i places, or gives it the next", async (places) => {
-    const queue = createFairQueue({ places, isShared: () => true });
-    const { ask, served, endOne } = line(queue);
-    ask("a", 500);
-    await settle();
-    ask("b");
-    await settle();
-    if (places === 1) await endOne("a");
-    expect(served.at(-1)).toBe("b");
-  });
+  test.each([1, 2, 3, 4, 8, 32, 64])(
+    "leaves a place for a newcomer among %i places, or gives it the next",
+    async (places) => {
+      const queue = createFairQueue({ places, isShared: () => true });
+      const { ask, served, endOne } = line(queue);
+      ask("a", 500);
+      await settle();
+      ask("b");
+      await settle();
+      if (places === 1) await endOne("a");
+      expect(served.at(-1)).toBe("b");
+    },
+  );
 
   test("serves tenants by turns, so that nobody waits behind a backlog", async () => {
     const queue = createFairQueue({ places: 1 });

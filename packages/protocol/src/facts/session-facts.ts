@@ -65,6 +65,8 @@ export const sessionFacts = {
     content: Content,
     model: Line.max(100).nullable(),
     max_cost_micros: Count.nullable(),
+    /** The name of the API key that asked: caps of that key count for the run. */
+    key_name: Line.max(100).optional(),
     /** What this run does differently from its session, in the words of the session's runtime (see `claude/options.ts`). */
     options: JsonObject.optional(),
   }),

@@ -1,6 +1,6 @@
 import type { ServerContext } from "../request-context.ts";
 import { claudeMetrics } from "./claude-metrics.ts";
-import { queueMetrics } from "./queue-metrics.ts";
+import { capMetrics, queueMetrics } from "./queue-metrics.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -9,8 +9,9 @@ export async function metricsText(
   shared: ServerContext,
   { withRuns }: { readonly withRuns: boolean },
 ): Promise<string> {
-  const [runs, processes] = await Promise.all([
+  const [runs, caps, processes] = await Promise.all([
     withRuns ? shared.runMetrics.text() : "",
+    withRuns ? shared.deps.runLines?.() : undefined,
     shared.deps.claude?.processes?.(),
   ]);
   const { statements, bodies, streams, notices } = shared.places.queues;
@@ -22,5 +23,7 @@ export async function metricsText(
     streams: streams.figures(),
     notices: notices.figures(),
   });
-  return shared.metrics.text({ streams: shared.streams.size }) + runs + claudeMetrics(processes) + queues;
+  return (
+    shared.metrics.text({ streams: shared.streams.size }) + runs + claudeMetrics(processes) + queues + capMetrics(caps)
+  );
 }

@@ -1,4 +1,5 @@
-import type { QueueFigures } from "@skein/core";
+import type { QueueFigures, RunLine } from "@skein/core";
+import { escapedLabel } from "./run-metrics.ts";
 
 /** What tenants share and who waits for it, in Prometheus text format. */
 export function queueMetrics(queues: Readonly<Record<string, QueueFigures | undefined>>): string {
@@ -12,6 +13,21 @@ export function queueMetrics(queues: Readonly<Record<string, QueueFigures | unde
     ...gauge("skein_places_taken", ({ taken }) => taken),
     ...gauge("skein_places_waiting", ({ waiting }) => waiting),
     ...gauge("skein_places_waiting_tenants", ({ tenants }) => tenants),
+    "",
+  ].join("\n");
+}
+
+/** The caps on runs: how many each allows, has under way, and keeps waiting. Empty without caps. */
+export function capMetrics(lines: Readonly<Record<string, RunLine>> | undefined): string {
+  if (!lines) return "";
+  const gauge = (name: string, of: (line: RunLine) => number): readonly string[] => [
+    `# TYPE ${name} gauge`,
+    ...Object.entries(lines).map(([cap, line]) => `${name}{cap="${escapedLabel(cap)}"} ${of(line)}`),
+  ];
+  return [
+    ...gauge("skein_cap_runs", ({ most }) => most),
+    ...gauge("skein_cap_runs_under_way", ({ running }) => running.length),
+    ...gauge("skein_cap_runs_waiting", ({ waiting }) => waiting.length),
     "",
   ].join("\n");
 }

@@ -70,7 +70,7 @@ export function createRunMetrics({ store, driven, now }: RunMetricsDeps): RunMet
     async text() {
       const due = await store.due({ before: now(), limit: QUEUE });
       const oldest = due[0] ? Math.max(0, now() - due[0].dueAt) / 1000 : 0;
-      const byModel = [...models].map(([model, calls]) => ({ label: `model="${escaped(model)}"`, ...calls }));
+      const byModel = [...models].map(([model, calls]) => ({ label: `model="${escapedLabel(model)}"`, ...calls }));
       return [
         "# TYPE skein_runs_started_total counter",
         `skein_runs_started_total ${runs.started}`,
@@ -108,6 +108,7 @@ function isCopied(events: readonly Event[]): boolean {
   return events[0]?.sequence === 1 && events.some(isEnd);
 }
 
-function escaped(label: string): string {
+/** The value of a label, as Prometheus writes it. */
+export function escapedLabel(label: string): string {
   return label.replaceAll(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
 }

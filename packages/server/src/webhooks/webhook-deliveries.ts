@@ -57,7 +57,14 @@ const CLAIM_MS = 60_000;
 const AT_ONCE = 4;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
-export function createDeliveries({ store, sender, now, places, retryMs = RETRY_MS, report }: DeliveriesDeps): Deliveries {
+export function createDeliveries({
+  store,
+  sender,
+  now,
+  places,
+  retryMs = RETRY_MS,
+  report,
+}: DeliveriesDeps): Deliveries {
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;

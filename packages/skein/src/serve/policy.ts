@@ -1,10 +1,13 @@
 import { CLAUDE_TOOLS, type ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import {
+  type Cap,
   type ChosenSandboxMode,
   type KeyPolicy,
   type Policy,
+  type RunOwner,
   type SandboxMode,
+  capsOf,
   chosenSandboxMode,
   explainPolicy,
   policyOf,
@@ -31,6 +34,10 @@ export interface ServerPolicy {
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether several tenants have keys, as last looked up; it is looked up again after a moment. */
   isShared(): boolean;
+  /** Whether any rule caps how many runs are under way. */
+  readonly capsRuns: boolean;
+  /** The caps of a run. */
+  capsOf(owner: RunOwner): readonly Cap[];
 }
 
 /** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
@@ -102,6 +109,10 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 
   return {
     of: (key) => policyOf(policy, key),
+    capsRuns: [policy, ...[policy.keys, policy.tenants, policy.agents].flatMap(Object.values<Partial<KeyPolicy>>)].some(
+      ({ concurrentRuns }) => concurrentRuns !== undefined,
+    ),
+    capsOf: (owner) => capsOf(policy, owner),
     isShared() {
       countTenants();
       return isShared;

@@ -93,6 +93,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     bus,
     engine: engine.factory,
     isShared: rules.isShared,
+    capsOf: rules.capsOf,
     ...code,
     models: catalogWith(model, { store, configured: code.models }),
     files,

@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import type { Store } from "@skein/core";
+import { type Store, queuedRun, runLines } from "@skein/core";
 import type { Principal, ServerDeps, WallsState } from "@skein/server";
 import { makeFolder } from "../make-folder.ts";
 import { openFiles } from "../open-files.ts";
@@ -56,6 +56,10 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
       telemetry,
       policyOf: rules.of,
       isShared: rules.isShared,
+      ...(rules.capsRuns && {
+        queuedRun: (sessionId: string) => queuedRun(store.records, sessionId),
+        runLines: () => runLines(store.records),
+      }),
       walls,
       explainKey: (key: Principal) => explainKey(key, policy),
     };

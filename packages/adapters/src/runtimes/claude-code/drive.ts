@@ -62,7 +62,10 @@ async function work(drive: Drive): Promise<TurnEnd> {
     await rewind(drive, asked);
     return "ended";
   }
-  if (nextPrompt(log.state))
+  const next = nextPrompt(log.state);
+  const { onlyRun } = drive.claimed;
+  if (next && onlyRun !== undefined && next.run_id !== onlyRun) return "stopped";
+  if (next)
     return withProcess(drive, async () => {
       if (log.isBehind) await log.catchUp();
       const prompt = nextPrompt(log.state);

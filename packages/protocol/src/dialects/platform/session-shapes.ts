@@ -12,6 +12,9 @@ const Count = z.int().nonnegative();
 /** Any JSON value. */
 const AnyValue = z.unknown();
 
+/** Where a session stands in line, 1 is next, and what it waits for. */
+const Queued = z.object({ place: z.int().positive(), reason: z.string() });
+
 /** A session in the platform API's fields and words, and what Skein knows beside them. */
 export const ApiSession = z.object({
   id: Uuid,
@@ -52,6 +55,8 @@ export const ApiSession = z.object({
   simulated: z.boolean(),
   /** What no server has that could drive this session, in a sentence. Only for one session, and only where it is so. */
   unserved: z.string().optional(),
+  /** Its prompt waits for its turn. Only for one session, and only while it is so. */
+  queued: Queued.optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
 

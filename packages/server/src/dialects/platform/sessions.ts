@@ -1,4 +1,4 @@
-import { type Page, type SessionAgent, type SessionFilter, platformStatus } from "@skein/core";
+import { type Page, type SessionAgent, type SessionFilter, type Standing, platformStatus } from "@skein/core";
 import { ApiSession, KnownError, type Session, type SessionPage, isKnownError } from "@skein/protocol";
 import {
   type RequestContext,
@@ -45,8 +45,9 @@ export const sessionHandlers = {
   },
   async getSession({ params }, call) {
     const session = await sessionIn(call, params);
-    const unserved = await unservedOf(call, session);
-    return unserved === undefined ? { checked: sessionText(session) } : { ...wire(session), unserved };
+    const [unserved, queued] = await Promise.all([unservedOf(call, session), queuedOf(call, session)]);
+    if (unserved === undefined && !queued) return { checked: sessionText(session) };
+    return { ...wire(session), ...(unserved !== undefined && { unserved }), ...(queued && { queued }) };
   },
   async patchSession({ params, body: { title, tags, model_id } }, call) {
     const session = await sessionIn(call, params);
@@ -95,6 +96,22 @@ export const sessionHandlers = {
     return wire(await call.sessions.import(body.events, call.idempotency));
   },
 } satisfies Partial<Handlers>;
+
+/** Where a session stands whose prompt waits for its turn; undefined if it does not wait. */
+async function queuedOf({ shared }: RequestContext, session: Session): Promise<Standing | undefined> {
+  if (session.status === "awaiting") return undefined;
+  const { store, drivingQueue, queuedRun } = shared.deps;
+  const capped = await queuedRun?.(session.id);
+  const queue = drivingQueue?.();
+  // A process that drives nothing does not know whether others have a place.
+  const isFree = queue && queue.places > 0 && queue.waiting === 0;
+  if (capped || !queue || isFree) return capped;
+  const due = await store.due({ before: shared.now(), perTenant: 1000, limit: 1000 });
+  const ofTenant = due.filter(({ tenant }) => tenant === session.tenant);
+  const at = ofTenant.findIndex(({ sessionId }) => sessionId === session.id);
+  if (at === -1) return undefined;
+  return { place: at + 1, reason: "This server drives as many sessions as it can. Tenants take turns." };
+}
 
 /** What this session needs and no running worker has; undefined if a worker can drive it. */
 async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
