@@ -4,9 +4,6 @@ import {
   AgentConfig,
   type Ids,
   KnownError,
-  Line,
-  LlmModel,
-  ModelSettings,
   Tags,
   Uuid,
   createIds,
@@ -144,96 +141,4 @@ function columnsOf({ tags, default_model_id, ...config }: z.output<typeof Create
 
 function versionId(id: string, version: number): string {
   return `${id}/${String(version).padStart(9, "0")}`;
-}
-
-/** The models that agents and sessions refer to by id: the platform API's `llm_models`. */
-export interface Models {
-  /**
-   * Adds a model, or returns the one of that name. `isDefault` makes it the default, and no other. `settings` say how the
-   * model is reached, and replace earlier ones.
-   */
-  add(model: { name: string; isDefault?: boolean; settings?: ModelSettings }): Promise<LlmModel>;
-  remove(id: string): Promise<void>;
-  /** How the models that have settings are reached, by their names. */
-  settings(): Promise<readonly (readonly [name: string, settings: ModelSettings])[]>;
-  list(): Promise<readonly LlmModel[]>;
-  get(id: string): Promise<LlmModel>;
-  default(): Promise<LlmModel | undefined>;
-}
-
-/** A model as it is kept: with how it is reached, which only its process needs to know. */
-const Kept = LlmModel.extend({ settings: ModelSettings.optional() });
-
-function withSettings(model: LlmModel, settings: ModelSettings | undefined) {
-  return settings ? { ...model, settings } : model;
-}
-
-export function createModels({
-  records,
-  tenant = "default",
-  now = Date.now,
-  ids = createIds({ now }),
-}: AgentsDeps): Models {
-  async function list(): Promise<readonly LlmModel[]> {
-    const { items } = await records.list({ tenant, kind: "llm_model", limit: 1000 });
-    return items.map(({ value }) => LlmModel.parse(value));
-  }
-
-  async function settings(): Promise<readonly (readonly [name: string, settings: ModelSettings])[]> {
-    const { items } = await records.list({ tenant, kind: "llm_model", limit: 1000 });
-    return items.flatMap(({ value }) => {
-      const kept = Kept.parse(value);
-      return kept.settings ? [[kept.name, kept.settings] as const] : [];
-    });
-  }
-
-  return {
-    settings,
-    async remove(id) {
-      if (!(await records.delete(tenant, "llm_model", id)))
-        throw new KnownError("not_found", `There is no model ${id}.`);
-    },
-    async add({ name, isDefault = false, settings: given }) {
-      const checkedName = parseInput(Line.min(1).max(100), name);
-      const all = await list();
-      const known = all.find((other) => other.name === checkedName);
-      if (known && !given && (known.is_default || !isDefault)) return known;
-      const before = new Map(await settings());
-      const model: LlmModel = {
-        id: known?.id ?? ids(),
-        name: checkedName,
-        provider: /^([^/:]+)\//.exec(checkedName)?.[1] ?? "anthropic",
-        is_default: isDefault || known?.is_default === true,
-        created_at: known?.created_at ?? new Date(now()).toISOString(),
-      };
-      const others = isDefault ? all.filter(({ id, is_default }) => is_default && id !== model.id) : [];
-      const fields = { name: model.name };
-      const kept = given ?? before.get(model.name);
-      await records.put([
-        {
-          tenant,
-          kind: "llm_model",
-          id: model.id,
-          value: withSettings(model, kept),
-          fields,
-          ...(!known && { expect: 0 }),
-        },
-        ...others.map((other) => ({
-          tenant,
-          kind: "llm_model",
-          id: other.id,
-          value: withSettings({ ...other, is_default: false }, before.get(other.name)),
-          fields: { name: other.name },
-        })),
-      ]);
-      return model;
-    },
-    list,
-    async get(id) {
-      const record = await records.get(tenant, "llm_model", id);
-      if (!record) throw new KnownError("not_found", `There is no model ${id}.`);
-      return LlmModel.parse(record.value);
-    },
-    default: async () => (await list()).find(({ is_default }) => is_default),
-  };
 }
