@@ -17,7 +17,10 @@ async function listening(): Promise<{ readonly port: number; readonly asked: str
 /** A resolver for which every name is these addresses. */
 function meaning(...addresses: readonly string[]) {
   return ((_: string, __: unknown, done: (error: null, found: object[]) => void) =>
-    done(null, addresses.map((address) => ({ address, family: 4 })))) as never;
+    done(
+      null,
+      addresses.map((address) => ({ address, family: 4 })),
+    )) as never;
 }
 
 test("a name that leads to this machine is not connected to", async () => {

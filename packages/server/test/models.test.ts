@@ -56,11 +56,18 @@ test("an admin adds a model with a key, tries it, asks it and removes it, and no
   const { call, logged } = server;
   const { url, keys } = await fakeModel();
   const name = "openai-compatible/fake";
-  const settings = { url, abilities: { tools: false, thinking: false }, price: { input: 1, output: 2, date: "2026-11-01" } };
+  const settings = {
+    url,
+    abilities: { tools: false, thinking: false },
+    price: { input: 1, output: 2, date: "2026-11-01" },
+  };
   const added = await call("POST", "/v1/models", { name, settings, key: KEY }, { "idempotency-key": "once" });
   expect(added).toMatchObject({ status: 201, body: { name, provider: "openai-compatible", settings, key: "stored" } });
   const tested = await call("POST", `/v1/models/${added.body.id}/test`);
-  expect(tested).toMatchObject({ status: 200, body: { works: true, data: [{ ability: "text", detail: "Hello." }, {}, {}, {}] } });
+  expect(tested).toMatchObject({
+    status: 200,
+    body: { works: true, data: [{ ability: "text", detail: "Hello." }, {}, {}, {}] },
+  });
   const { path } = await session(call, { model: name });
   await say(call, path, "Hi");
   expect(await settled(call, path)).toMatchObject({ status: "completed" });
@@ -69,13 +76,19 @@ test("an admin adds a model with a key, tries it, asks it and removes it, and no
   const made = await call("POST", "/v1/keys", { name: "reader", scopes: ["run"] });
   const reader = caller(server.url, String(made.body["key"]));
   expect((await reader("GET", "/v1/models")).body.data).toMatchObject([{ name, settings: null, key: null }]);
-  for (const [method, route] of [["POST", ""], ["POST", `/${added.body.id}/test`], ["DELETE", `/${added.body.id}`]] as const)
+  for (const [method, route] of [
+    ["POST", ""],
+    ["POST", `/${added.body.id}/test`],
+    ["DELETE", `/${added.body.id}`],
+  ] as const)
     expect((await reader(method, `/v1/models${route}`, route === "" ? { name } : undefined)).status).toBe(403);
 
   const listed = await call("GET", "/v1/models");
   expect(listed.body.data).toMatchObject([{ name, settings: { url }, key: "stored" }]);
   const audit = await call("GET", "/v1/audit");
-  const acts = audit.body.data.map(({ action, actor, outcome }) => [action, actor, outcome]).filter(([action]) => /model/.test(String(action)));
+  const acts = audit.body.data
+    .map(({ action, actor, outcome }) => [action, actor, outcome])
+    .filter(([action]) => /model/.test(String(action)));
   expect(acts.toReversed()).toEqual([
     ["model.add", "first start", "done"],
     ["model.test", "first start", "done"],
@@ -84,7 +97,8 @@ test("an admin adds a model with a key, tries it, asks it and removes it, and no
     ["model.remove", "reader", "refused"],
   ]);
   const events = await call("GET", `${path}/export`);
-  for (const shown of [added, listed, audit, tested, events, { logged }]) expect(JSON.stringify(shown)).not.toContain(KEY);
+  for (const shown of [added, listed, audit, tested, events, { logged }])
+    expect(JSON.stringify(shown)).not.toContain(KEY);
 
   expect((await call("DELETE", `/v1/models/${added.body.id}`)).status).toBe(204);
   expect((await call("DELETE", `/v1/models/${added.body.id}`)).status).toBe(404);
@@ -99,7 +113,10 @@ test("a model keeps its key while its address stays; another address needs the k
   const name = "openai-compatible/fake";
   const { body } = await call("POST", "/v1/models", { name, settings: { url: one.url }, key: KEY });
   const moved = await call("POST", "/v1/models", { name, settings: { url: other.url } });
-  expect(moved).toMatchObject({ status: 422, body: { error: { message: expect.stringContaining("Give its key again") } } });
+  expect(moved).toMatchObject({
+    status: 422,
+    body: { error: { message: expect.stringContaining("Give its key again") } },
+  });
   const priced = { url: one.url, price: { input: 1, output: 1, date: "2026-11-01" } };
   expect((await call("POST", "/v1/models", { name, settings: priced })).body).toMatchObject({ key: "stored" });
   await call("POST", `/v1/models/${body.id}/test`);
@@ -145,7 +162,10 @@ test("a tenant's model at an address of its own does not get the operator's key 
   const { url, call } = await testServer({ store });
   const acme = await tenantAdmin(store, url);
   const settings = { url: "https://elsewhere.example.com/v1" };
-  for (const [who, sentence] of [[acme, "Give a key"], [call, "SKEIN_MODEL_KEY_VARIABLES"]] as const) {
+  for (const [who, sentence] of [
+    [acme, "Give a key"],
+    [call, "SKEIN_MODEL_KEY_VARIABLES"],
+  ] as const) {
     const answer = await who("POST", "/v1/models", { name: "openai/gpt-6", settings });
     expect(answer).toMatchObject({ status: 403, body: { error: { message: expect.stringContaining(sentence) } } });
   }
@@ -175,5 +195,8 @@ test("the operator opens addresses and variables to requests", async () => {
   const again = await tenantAdmin(store, closed.url);
   const [model] = (await again("GET", "/v1/models")).body.data;
   const tested = await again("POST", `/v1/models/${String(model?.["id"])}/test`);
-  expect(tested.body.data[0]).toMatchObject({ outcome: "fails", detail: expect.stringContaining("not a place on the public internet") });
+  expect(tested.body.data[0]).toMatchObject({
+    outcome: "fails",
+    detail: expect.stringContaining("not a place on the public internet"),
+  });
 });

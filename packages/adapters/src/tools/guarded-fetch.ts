@@ -42,7 +42,9 @@ export function createGuardedFetch(
       sent.end(body);
     });
     const { statusCode: status = 500, headers } = response;
-    const shown = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]]));
+    const shown = Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
     const stream = Readable.toWeb(response) as ReadableStream<Uint8Array>;
     return new Response(EMPTY.has(status) ? null : stream, { status, headers: Object.fromEntries(shown) });
   };

@@ -17,7 +17,8 @@ const OPTIONS = {
   ...SERVER_PLACE,
   server: {
     takes: "URL",
-    about: "Use the models of this server instead of a store (key: SKEIN_API_KEY, or the key of a server on this machine)",
+    about:
+      "Use the models of this server instead of a store (key: SKEIN_API_KEY, or the key of a server on this machine)",
   },
   json: JSON_OPTION,
 } as const;
@@ -45,7 +46,10 @@ const add = defineCommand({
   options: {
     url: { takes: "URL", about: "The address of its server, for example http://127.0.0.1:11434/v1" },
     "key-env": { takes: "VARIABLE", about: "The environment variable with its key (with --server: of the server)" },
-    "key-file": { takes: "FILE", about: "The file with its key, - for stdin: it is kept in the store, and never shown" },
+    "key-file": {
+      takes: "FILE",
+      about: "The file with its key, - for stdin: it is kept in the store, and never shown",
+    },
     adapter: {
       takes: "API",
       about: "The API it speaks: anthropic, openai or openai-compatible (default: by provider)",

@@ -10,7 +10,7 @@ export interface ModelPlace {
   remove(name: string): Promise<ApiModel | undefined>;
 }
 
-export interface NewModel {
+interface NewModel {
   readonly name: string;
   readonly settings: ModelSettings;
   /** The key of its provider, for the store. */

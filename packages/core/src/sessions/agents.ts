@@ -1,13 +1,5 @@
 import { checkAgentSettings } from "./agent-settings.ts";
-import {
-  type Agent,
-  AgentConfig,
-  type Ids,
-  KnownError,
-  Tags,
-  Uuid,
-  createIds,
-} from "@skein/protocol";
+import { type Agent, AgentConfig, type Ids, KnownError, Tags, Uuid, createIds } from "@skein/protocol";
 import { z } from "zod";
 import { parseInput } from "./parse-input.ts";
 import type { Records, StoredRecord } from "../ports/records.ts";
