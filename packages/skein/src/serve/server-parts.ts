@@ -95,7 +95,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     isShared: rules.isShared,
     capsOf: rules.capsOf,
     ...code,
-    models: catalogWith(model, { store, configured: code.models }),
+    models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,
