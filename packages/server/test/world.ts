@@ -81,6 +81,8 @@ export async function testServer(
     history?: { roots: string[]; keys: string[] };
     secrets?: Parameters<typeof startServer>[0]["secrets"];
     openedToModels?: Parameters<typeof startServer>[0]["openedToModels"];
+    /** A simulator of its own, whose answers have a price. */
+    modelUrl?: string;
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -101,8 +103,8 @@ export async function testServer(
     ...(options.history && { history: options.history }),
     ...(options.secrets && { secrets: options.secrets }),
     ...(options.openedToModels && { openedToModels: options.openedToModels }),
-    anthropicApiKey: undefined,
-    anthropicBaseUrl: undefined,
+    anthropicApiKey: options.modelUrl === undefined ? undefined : "sk-ant-simulated",
+    anthropicBaseUrl: options.modelUrl,
     code: codeOf(options.config ?? {}),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000, ...options.limits },
     log: (line) => logged.push({ ...line }),

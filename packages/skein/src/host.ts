@@ -18,6 +18,7 @@ import {
   type SessionState,
   type Sessions,
   type SessionsDeps,
+  type SpendGate,
   type StateCache,
   type Store,
   type Tool,
@@ -30,6 +31,8 @@ import {
   createParking,
   createRuntimes,
   createSessions,
+  createSpendGate,
+  createSpendLedger,
   createStateCache,
   createSubagents,
   defineTool,
@@ -89,6 +92,8 @@ export interface RuntimeParts {
   readonly now: () => number;
   readonly ids: Ids;
   readonly report: (error: unknown) => void;
+  /** Reserves money before model calls, if the operator has caps. */
+  readonly spend?: SpendGate | undefined;
 }
 
 /** A process that drives sessions: a store, a model, agents and an engine put together. */
@@ -187,9 +192,13 @@ export function createHost(options: HostOptions): Host {
   const { live, leave } = options.bus ? onBus(options.bus, store) : { live: createMemoryLive(), leave: () => {} };
   const states = createStateCache({ store });
   const agents = new Map(options.agents.map((registered) => [registered.agent.config.name, registered]));
-  const shared: RuntimeParts = { store, states, live, now, ids, report };
+  const { capsOf } = options;
+  const ledger = createSpendLedger({ records: store.records, now });
+  const spend = capsOf && createSpendGate({ ledger, capsOf, timers, now });
+  const shared: RuntimeParts = { store, states, live, now, ids, report, spend };
   const loop = createLoop({
     store,
+    spend,
     states,
     models,
     live,
@@ -212,7 +221,6 @@ export function createHost(options: HostOptions): Host {
     report,
   });
   const parking = createParking({ store, now, report });
-  const { capsOf } = options;
   const wake = (sessionId: string): void => engine.wake(sessionId);
   const { runtime, driven } = counted(
     createRuntimes({
@@ -222,7 +230,7 @@ export function createHost(options: HostOptions): Host {
       ids,
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
       parking,
-      capped: capsOf && ((all) => capRuns(all, { store, states, now, capsOf, wake })),
+      capped: capsOf && ((all) => capRuns(all, { store, states, now, ids, timers, ledger, capsOf, wake })),
     }),
   );
   const engine: Engine = chooseEngine(options.engine)({

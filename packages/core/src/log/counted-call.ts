@@ -1,11 +1,11 @@
-import { type Event, type FactData, exactCost, splitAmount } from "@skein/protocol";
+import { type Fact, type FactData, exactCost, splitAmount } from "@skein/protocol";
 import { type RunCounters, noRunCounters } from "./counters.ts";
 
 /** The usage and the cost of a model call, as a fact records them. */
 export type CountedCall = Pick<FactData<"step.abandoned">, "usage" | "cost" | "estimated" | "simulated">;
 
 /** The model call whose usage an event records: a complete one, one that broke off, or one of a Claude Code subagent. */
-export function callIn(event: Event): (CountedCall & { readonly run_id: string; readonly model: string }) | undefined {
+export function callIn(event: Fact): (CountedCall & { readonly run_id: string; readonly model: string }) | undefined {
   switch (event.event_type) {
     case "step.generated":
     case "step.abandoned":

@@ -15,7 +15,7 @@ import { isPoisoned } from "../run/rules.ts";
 import type { CountedCall } from "./counted-call.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { reserve } from "./reservations.ts";
-import { type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
+import { SPEND_AWAIT, type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
 /** Events that only mean something inside a run. */
 export type RunEvent = Exclude<
@@ -133,6 +133,8 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "await.opened":
       for (const opened of event.data.awaits) {
         const call = openCall(run, opened.tool_use_id);
+        if (!call && opened.kind === "approval" && opened.name === SPEND_AWAIT)
+          run.spendAsk = spendAskOf(opened, event.created_at);
         if (!call) continue;
         call.phase = "waiting";
         call.awaiting = opened.kind;
@@ -141,6 +143,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       }
       return;
     case "await.resolved": {
+      if (run.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk = null;
       const call = openCall(run, event.data.tool_use_id);
       // After an approval the call runs; after any other await its result follows.
       if (call?.awaiting !== "approval" || event.data.resolution !== "answered") return;
@@ -231,6 +234,12 @@ function callsIn(content: Content): CallState[] {
       answer: null,
       result: null,
     }));
+}
+
+/** People are asked whether a run may go on spending: that is no tool call. */
+function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][number], openedAt: string) {
+  const { cap } = (input ?? {}) as { readonly cap?: unknown };
+  return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };
 }
 
 function openCall(run: RunState, toolUseId: string): CallState | undefined {

@@ -15,7 +15,7 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "../ports/store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 8;
+export const FOLD_VERSION = 9;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
@@ -117,6 +117,7 @@ function apply(state: SessionState, event: Event): void {
       const { cost_micros = 0, cost_picos, reserved_micros = 0 } = event.data;
       const spent = cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
       state.delegatedPicos = addPicos(state.delegatedPicos, spent);
+      if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
       // The first answer counts. A second one, or one for a call that is over, changes nothing. A fast subagent may answer
       // before its caller has recorded that it waits.
@@ -192,6 +193,7 @@ function newRun(state: SessionState, started: FactData<"session.started">, at: s
     estimatedCalls: 0,
     simulatedCalls: 0,
     filesGenerated: 0,
+    spendAsk: null,
     fence: 0,
     resumesWithoutProgress: 0,
     validationFailures: 0,

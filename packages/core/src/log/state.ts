@@ -11,6 +11,9 @@ import {
   type UsageTotals,
 } from "@skein/protocol";
 
+/** The name of the await that asks people whether a run may go on spending. It is an approval without a tool call. */
+export const SPEND_AWAIT = "spend";
+
 /** A prompt that was accepted and has not entered the transcript yet. */
 export type QueuedPrompt = FactData<"prompt.accepted">;
 
@@ -83,6 +86,13 @@ export interface RunState {
   estimatedCalls: number;
   simulatedCalls: number;
   filesGenerated: number;
+  /** People were asked whether it may go on spending; null if they were not, or if that is settled. */
+  spendAsk: {
+    readonly toolUseId: string;
+    readonly scope: string;
+    readonly openedAt: string;
+    answer: FactData<"await.answered"> | null;
+  } | null;
   /** The fence of the worker that drives it now. */
   fence: number;
   /** How often it was taken up again without getting any further. */
@@ -207,6 +217,7 @@ export function emptyState(sessionId: string): SessionState {
 
 export function statusOf(state: SessionState): SessionStatus {
   if (!state.run) return "idle";
+  if (state.run.spendAsk && !state.run.spendAsk.answer) return "awaiting";
   const open = state.run.calls.filter((call) => call.phase !== "done");
   return open.length > 0 && open.every((call) => call.phase === "waiting" && call.answer === null)
     ? "awaiting"

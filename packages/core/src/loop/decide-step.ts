@@ -2,7 +2,7 @@ import { affordableTokens, outOfMoneyEnd, outOfMoney } from "../run/budget.ts";
 import { stepStarted } from "../run/facts/index.ts";
 import type { RunEnd } from "../run/rules.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
-import { type Decision, type View, appendFacts, runEffects } from "./decision.ts";
+import { type Decision, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
 import { modelOf, outputLimit } from "./request.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
@@ -22,10 +22,16 @@ export function needsSummary(state: SessionState): boolean {
 export function startStep(
   state: SessionState,
   current: RunState,
-  { purpose, now, model }: { readonly purpose: Purpose; readonly now: number; readonly model: View["model"] },
+  { purpose, now, model, spending }: NextStep & Pick<View, "spending"> & { readonly purpose: Purpose },
 ): Decision {
   const { agent } = state;
   if (!agent) return runEffects();
+  const wanted = purpose === "title" ? 64 : affordable(state, current, { now, model });
+  const key = spendKey(current, purpose);
+  const paid = spending?.(key);
+  if (spending && !paid) return runEffects({ kind: "reserve-spend", key, maxTokens: wanted });
+  // Whoever claims the session next asks people, and drives it on when they have answered.
+  if (paid?.kind === "ask") return sleepUntil(now);
   const ownStep = purpose === "step" || purpose === "summary";
   const step = ownStep && current.stepDone ? current.step + 1 : current.step;
   return appendFacts(
@@ -35,7 +41,7 @@ export function startStep(
         attempt: current.attempts + 1,
         purpose,
         model: modelOf(state),
-        max_tokens: purpose === "title" ? 64 : affordable(state, current, { now, model }),
+        max_tokens: paid?.kind === "granted" ? Math.min(wanted, paid.maxTokens) : wanted,
         thinking_tokens: agent.thinking_tokens,
         tools_count: agent.tool_schemas.length + agent.server_tools.length,
         messages_count: contextOf(state).length,
@@ -46,15 +52,29 @@ export function startStep(
   );
 }
 
+/** Names the reservation of a call. */
+function spendKey({ step, stepDone, attempts }: RunState, purpose: Purpose): string {
+  return `spend/${step}/${stepDone}/${purpose}/${attempts}`;
+}
+
 interface NextStep {
   readonly now: number;
   readonly model: View["model"];
 }
 
 /** The end of a run that cannot pay for another call of the model; undefined while it can. */
-export function cannotPay(state: SessionState, current: RunState, next: NextStep): RunEnd | undefined {
+export function cannotPay(
+  state: SessionState,
+  current: RunState,
+  next: NextStep & Pick<View, "spending" | "refusal"> & { readonly purpose: Purpose },
+): RunEnd | undefined {
   const broke = outOfMoney(state, current, { model: modelOf(state), price: next.model.price, now: next.now });
   if (broke) return broke;
+  if (next.refusal !== undefined) return outOfMoneyEnd(next.refusal);
+  const paid = next.spending?.(spendKey(current, next.purpose));
+  if (paid?.kind === "refused") return outOfMoneyEnd(paid.sentence);
+  // Nobody is asked for the sake of a title.
+  if (paid?.kind === "ask" && next.purpose === "title") return outOfMoneyEnd("");
   return affordable(state, current, next) < 1
     ? outOfMoneyEnd("What is left of the budget does not pay for another call of the model.")
     : undefined;

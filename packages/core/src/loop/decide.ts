@@ -144,7 +144,7 @@ function finish(state: SessionState, now: number, view: View, stopReason: StopRe
   const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return runEffects({ kind: "update-memory", key: "memory/update" });
   const wantsTitle = state.agent?.generate_title && state.title === null && !current.titleTried;
-  if (wantsTitle && !cannotPay(state, current, { ...view, now }))
+  if (wantsTitle && !cannotPay(state, current, { ...view, now, purpose: "title" }))
     return waitForRetry(current, now) ?? startStep(state, current, { ...view, purpose: "title", now });
   if (state.subagentOf && !current.parentInformed)
     return runEffects({ kind: "inform-parent", key: "parent", problem: null });
@@ -161,12 +161,14 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
     return appendFacts(stepsExhausted(current, state.agent?.max_steps ?? 0));
   const repairs = current.repaired ? [] : brokenPairs(contextOf(state));
   if (repairs.length > 0) return appendFacts(transcriptRepaired(current, repairs));
-  const broke = cannotPay(state, current, { ...view, now });
   if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
     if (!needsSummary(state)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
     // A compaction costs money too: without a budget for it the run ends.
-    if (!broke) return startStep(state, current, { ...view, purpose: "compaction", now });
+    const cannotCompact = cannotPay(state, current, { ...view, now, purpose: "compaction" });
+    if (cannotCompact) return end(state, current, { now, view }, cannotCompact);
+    return startStep(state, current, { ...view, purpose: "compaction", now });
   }
+  const broke = cannotPay(state, current, { ...view, now, purpose });
   if (broke) return end(state, current, { now, view }, broke);
   return startStep(state, current, { ...view, purpose, now });
 }

@@ -1,6 +1,7 @@
 import type { Fact } from "@skein/protocol";
 import type { Model } from "../ports/model.ts";
 import type { Tool } from "../ports/tool.ts";
+import type { Spending } from "../shares/spend-gate.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
 
 /** What a driver knows that is not in the log. */
@@ -11,6 +12,10 @@ export interface View {
   readonly startedHere: string | null;
   /** The only run that this driver may begin; undefined if it may begin any. */
   readonly onlyRun?: string | undefined;
+  /** Why the run may spend nothing more: it ends with this sentence. */
+  readonly refusal?: string | undefined;
+  /** What became of the money that is reserved before each call; undefined if the operator has no caps. */
+  readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
   /** The notices about tools so far. */
   readonly notices: readonly string[];
@@ -42,6 +47,7 @@ export type Effect = { readonly key: string } & (
   /** `asksAgain`: the problem goes back to the model. Otherwise the run fails. */
   | { readonly kind: "validate"; readonly asksAgain: boolean }
   | { readonly kind: "wait"; readonly until: number }
+  | { readonly kind: "reserve-spend"; readonly maxTokens: number }
 );
 
 export interface Decision {

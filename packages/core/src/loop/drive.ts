@@ -8,6 +8,7 @@ import type { StateCache } from "../log/state-cache.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
+import type { Spending } from "../shares/spend-gate.ts";
 import type { Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
 import { abandonedCall, callKeyOf } from "./abandoned-call.ts";
@@ -22,7 +23,7 @@ export interface AgentCode {
   readonly memory: PerformDeps["memory"];
 }
 
-export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory" | "arriving"> {
+export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory" | "arriving" | "paid"> {
   readonly store: Store;
   readonly states: StateCache;
   /** The code of a session's agent; undefined if this process does not have it. */
@@ -93,8 +94,10 @@ async function driveSession(
   const log = createDriverLog({ lease, clock, state }, deps);
   let arrivingAnswer: ArrivingAnswer | undefined;
   const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
+  /** What became of reservations, by the key of their effect. */
+  const paid = new Map<string, Spending>();
   const running = createRunningEffects((effect, stop) =>
-    perform(effect, log.state, { ...deps, ...code, arriving }, stop),
+    perform(effect, log.state, { ...deps, ...code, arriving, paid: (key, answer) => void paid.set(key, answer) }, stop),
   );
   const stopListening = log.onNews(running.nudge);
   const grace = createGrace(signal, running.nudge, deps);
@@ -113,6 +116,10 @@ async function driveSession(
         ...viewOf(lease, code as AgentCode, { startedHere, problem, model: modelIn(batch, deps) }),
         arrived: () => arrivingAnswer?.soFar(),
         onlyRun: claimed.onlyRun,
+        refusal: claimed.refusal,
+        ...(deps.spend?.applies(batch.state) && {
+          spending: (key: string) => paid.get(`${batch.state.run?.runId}/${key}`),
+        }),
         ...(lastProblem !== undefined && { lastProblem }),
       };
     });

@@ -14,7 +14,9 @@ import type { Tool } from "../ports/tool.ts";
 import { MEMORY_ANSWERS, askMemory } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
+import { type SpendGate, type Spending, mostInputTokens } from "../shares/spend-gate.ts";
 import type { Effect } from "./decision.ts";
+import { modelOf } from "./request.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
 import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
@@ -46,6 +48,10 @@ export interface PerformDeps {
   readonly ids: Ids;
   readonly random: () => number;
   readonly arriving: CallDeps["arriving"];
+  /** Reserves money before each call, if the operator has caps. */
+  readonly spend?: SpendGate | undefined;
+  /** Receives what became of a reservation. */
+  readonly paid: (key: string, answer: Spending) => void;
 }
 
 /**
@@ -64,8 +70,18 @@ export async function perform(
   const took = (): number => Math.max(0, deps.now() - started);
   const memoryType = deps.memory?.type ?? "none";
   switch (effect.kind) {
-    case "call-model":
-      return callModel(state, current, deps, signal);
+    case "call-model": {
+      const facts = await callModel(state, current, deps, signal);
+      if (deps.spend?.applies(state)) await deps.spend.settle(state, facts);
+      return facts;
+    }
+    case "reserve-spend": {
+      const model = modelOf(state);
+      const { price, simulated } = deps.models.named(state.tenant, model);
+      const call = { model, price, simulated, inputTokens: mostInputTokens(state), maxTokens: effect.maxTokens };
+      if (deps.spend) deps.paid(effect.key, await deps.spend.reserve(state, call, signal));
+      return [];
+    }
     case "run-tool":
       return runTool(state, effect.toolUseId, deps, signal);
     case "start-subagent":

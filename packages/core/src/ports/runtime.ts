@@ -21,6 +21,8 @@ export interface Claimed {
   readonly yieldAt?: number;
   /** Begin no other run than this one. With another prompt in the queue, give the session back, due again. */
   readonly onlyRun?: string;
+  /** Why the run may spend nothing more, as a sentence: end it with that. */
+  readonly refusal?: string;
   /**
    * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or
    * from the next append with the lease that is returned.

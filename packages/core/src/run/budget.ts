@@ -93,6 +93,7 @@ function hasPrice(model: string): boolean {
   return priceCall(model, { input_tokens: 1, output_tokens: 0 }) !== undefined;
 }
 
-function dollars(picos: bigint): string {
+/** An amount for a sentence. */
+export function dollars(picos: bigint): string {
   return `$${(Number(picos) / 1e12).toFixed(6)}`;
 }

@@ -1,15 +1,16 @@
 import { statusOf, type SessionState } from "../log/state.ts";
-import type { StateCache } from "../log/state-cache.ts";
 import { LEASE_LOST, type Claimed, type Runtime } from "../ports/runtime.ts";
-import type { Store } from "../ports/store.ts";
+import type { DriverLogDeps } from "../run/driver-log.ts";
 import { isCancelled, nextPrompt } from "../run/rules.ts";
 import type { Cap, RunOwner } from "./caps.ts";
+import { ownerOf } from "./run-owner.ts";
 import { createRunPlaces } from "./run-places.ts";
+import { spendCaps, spenderOf } from "./spend-gate.ts";
+import type { SpendLedger } from "./spend-ledger.ts";
+import { moneyForDrive } from "./spend-questions.ts";
 
-export interface CappedRunsDeps {
-  readonly store: Store;
-  readonly states: StateCache;
-  readonly now: () => number;
+export interface CappedRunsDeps extends DriverLogDeps {
+  readonly ledger: SpendLedger;
   /** The operator's caps for a run. */
   readonly capsOf: (owner: RunOwner) => readonly Cap[];
   /** A session may go on: its turn has come. */
@@ -21,52 +22,74 @@ const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;
 
 /**
- * Drives a session only while its run has a place of each cap. A run that waits for people has none, and a run of a subagent is part of
+ * Drives a session only while its run has a place of each cap, and money. A run that waits for people has none, and a run of a subagent is part of
  * the run that asked for it: it would otherwise wait for a place that its own caller has.
  */
-export function capRuns(runtime: Runtime, { store, states, now, capsOf, wake }: CappedRunsDeps): Runtime {
+export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
+  const { store, states, now, capsOf, wake, ledger } = deps;
   const places = createRunPlaces({ store, now });
-  const ofSession = (state: SessionState): readonly Cap[] =>
-    state.subagentOf ? [] : capsOf(ownerOf(state)).filter(({ runs }) => runs !== undefined);
+  const ofSession = (state: SessionState): readonly Cap[] => capsOf(ownerOf(state));
+  const runCaps = (state: SessionState): readonly Cap[] =>
+    state.subagentOf ? [] : ofSession(state).filter(({ runs }) => runs !== undefined);
 
   async function leave(sessionId: string, caps: readonly Cap[]): Promise<void> {
     for (const next of await places.leave(sessionId, caps)) wake(next);
   }
 
-  /** Gives the places back unless the run goes on, here or with another worker. */
-  async function settle({ lease, lastSequence }: Claimed, caps: readonly Cap[]): Promise<void> {
-    const state = await states.take(lease.sessionId, lastSequence).catch(() => undefined);
-    if (state) states.put(state);
+  async function stateOf({ lease, lastSequence }: Claimed): Promise<SessionState> {
+    const state = await states.take(lease.sessionId, lastSequence);
+    states.put(state);
+    return state;
+  }
+
+  /** Counts what was spent, and gives the places back unless the run goes on, here or with another worker. */
+  async function settle(
+    claimed: Claimed,
+    { caps, spending }: Record<"caps" | "spending", readonly Cap[]>,
+  ): Promise<void> {
+    const state = await stateOf(claimed).catch(() => undefined);
+    if (state && spending.length > 0) await ledger.settle(spenderOf(state), spending);
     const goesOn = state?.run && statusOf(state) === "running";
-    if (!goesOn) await leave(lease.sessionId, caps);
+    if (!goesOn && caps.length > 0) await leave(claimed.lease.sessionId, caps);
+  }
+
+  async function drive(claimed: Claimed, signal: AbortSignal): Promise<void> {
+    const { lease } = claimed;
+    const state = await stateOf(claimed);
+    const caps = runCaps(state);
+    const spending = spendCaps(ofSession(state));
+    const hasWork = state.run !== null || nextPrompt(state) !== undefined;
+    const money =
+      spending.length > 0 && hasWork ? await moneyForDrive(claimed, { state, caps: spending }, deps) : undefined;
+    if (money?.kind === "waits") return leave(lease.sessionId, caps);
+    // What was written about money is in the log.
+    const current = money ? await stateOf(claimed) : state;
+    const { sequence: seen } = current;
+    const runId = runToDrive(current);
+    if (runId === undefined) await leave(lease.sessionId, caps);
+    const standing = runId === undefined ? undefined : await places.enter(lease.sessionId, caps);
+    if (standing) {
+      const wait = Math.min(ASK_AGAIN_MS * standing.place, ASK_AGAIN_AT_MOST_MS);
+      return store.release(lease, { seen, dueAt: now() + wait });
+    }
+    try {
+      const only = runId !== undefined && { onlyRun: runId };
+      await runtime.drive(
+        { ...claimed, lastSequence: seen, ...only, ...(money?.refusal !== undefined && { refusal: money.refusal }) },
+        signal,
+      );
+    } finally {
+      // Another worker has it now, and with it the places.
+      if (signal.reason !== LEASE_LOST) await settle(claimed, { caps, spending });
+    }
   }
 
   return {
     ...runtime,
     opening: (state, lease) => (ofSession(state).length > 0 ? [] : (runtime.opening?.(state, lease) ?? [])),
     async drive(claimed, signal) {
-      const { lease, lastSequence } = claimed;
-      const state = await states.take(lease.sessionId, lastSequence);
-      states.put(state);
-      const caps = ofSession(state);
-      if (caps.length === 0) return runtime.drive(claimed, signal);
-      const runId = runToDrive(state);
-      if (runId === undefined) {
-        await leave(lease.sessionId, caps);
-        return runtime.drive(claimed, signal);
-      }
-      const { sequence: seen } = state;
-      const standing = await places.enter(lease.sessionId, caps);
-      if (standing) {
-        const wait = Math.min(ASK_AGAIN_MS * standing.place, ASK_AGAIN_AT_MOST_MS);
-        return store.release(lease, { seen, dueAt: now() + wait });
-      }
-      try {
-        await runtime.drive({ ...claimed, onlyRun: runId }, signal);
-      } finally {
-        // Another worker has it now, and with it the places.
-        if (signal.reason !== LEASE_LOST) await settle(claimed, caps);
-      }
+      const isCapped = ofSession(await stateOf(claimed)).length > 0;
+      await (isCapped ? drive(claimed, signal) : runtime.drive(claimed, signal));
     },
   };
 }
@@ -76,10 +99,4 @@ function runToDrive(state: SessionState): string | undefined {
   const { run } = state;
   if (!run) return nextPrompt(state)?.run_id;
   return isCancelled(state, run) || statusOf(state) === "awaiting" ? undefined : run.runId;
-}
-
-/** Whom the run of a session belongs to: the one that is under way, or the next. */
-export function ownerOf(state: SessionState): RunOwner {
-  const prompt = state.run?.prompt ?? nextPrompt(state);
-  return { tenant: state.tenant, keyName: prompt?.key_name ?? null, agentName: state.agent?.name ?? "" };
 }

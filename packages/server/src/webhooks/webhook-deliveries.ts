@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { FairQueue, Records, Store } from "@skein/core";
+import { type FairQueue, type Records, type Store, createFairQueue } from "@skein/core";
 import { Delivery, type Event, KnownError, Webhook, WebhookEvent, isKnownError, webhookHeaders } from "@skein/protocol";
 import { z } from "zod";
 import { createJobQueues } from "./job-queues.ts";
@@ -18,8 +18,8 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly sender: WebhookSender;
   readonly now: () => number;
-  /** How many notices are on their way at once, by tenant. */
-  readonly places: FairQueue;
+  /** How many notices are on their way at once, by tenant; as many as there are without it. */
+  readonly places?: FairQueue;
   /** The delays before each retry of a failed notice, each counted from the attempt before. */
   readonly retryMs?: readonly number[];
   readonly report: (error: unknown) => void;
@@ -57,14 +57,8 @@ const CLAIM_MS = 60_000;
 const AT_ONCE = 4;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 
-export function createDeliveries({
-  store,
-  sender,
-  now,
-  places,
-  retryMs = RETRY_MS,
-  report,
-}: DeliveriesDeps): Deliveries {
+export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { store, sender, now, retryMs = RETRY_MS, report, places = createFairQueue({ places: Infinity }) } = deps;
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   let stopped = false;

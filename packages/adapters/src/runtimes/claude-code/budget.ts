@@ -1,4 +1,11 @@
-import { type QueuedPrompt, type RunEnd, type SessionState, outOfMoney } from "@skein/core";
+import {
+  type Claimed,
+  type QueuedPrompt,
+  type RunEnd,
+  type SessionState,
+  outOfMoney,
+  outOfMoneyEnd,
+} from "@skein/core";
 import type { ClaudeOptions } from "@skein/protocol";
 import { modelNameOf } from "./options.ts";
 
@@ -12,6 +19,11 @@ export function budgetEnd(state: SessionState, now: number): RunEnd | undefined 
   const named = modelNameOf(state, run.prompt);
   const prompt = { ...run.prompt, max_cost_micros: budgetOf(state, run.prompt) };
   return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named, now });
+}
+
+/** The end of a run that a cap of the operator lets spend nothing more. */
+export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | undefined {
+  return refusal === undefined ? undefined : outOfMoneyEnd(refusal);
 }
 
 /** What a run may cost, in millionths of a dollar: as its prompt says, or as its session's options do; null without a limit. */

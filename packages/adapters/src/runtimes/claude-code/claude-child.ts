@@ -13,7 +13,7 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
-import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
+import type { ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
 import { type ClaudeWalls, openHosts } from "./claude-walls.ts";
 import { writeBackups } from "./backups.ts";
 import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
@@ -95,6 +95,8 @@ export interface ChildStart {
   readonly transcript: () => Promise<Transcript | null>;
   /** The part of it that the process is shown; all of it without this. */
   readonly shown?: (transcript: Transcript) => Transcript;
+  /** Pays for each call of the model that the process makes through the broker. */
+  readonly pay?: PassRules["pay"];
   /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
   readonly walls?: ClaudeWalls | undefined;
   /** Whether the operator's rules have this tool. */
@@ -150,7 +152,7 @@ const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives thi
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;
-  const pass = await walls?.broker.issue({});
+  const pass = await walls?.broker.issue({ ...(start.pay && { pay: start.pay }) });
   const gate = await (walls && openHosts(start.hosts ?? [], walls.places));
   const options = pass
     ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }

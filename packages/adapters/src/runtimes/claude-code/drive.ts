@@ -11,7 +11,7 @@ import {
   snapshotOf,
 } from "@skein/core";
 import { createAnswers } from "./answers.ts";
-import { budgetEnd, budgetOf } from "./budget.ts";
+import { budgetEnd, budgetOf, refusedEnd } from "./budget.ts";
 import { userMessage } from "./inbox.ts";
 import { rewind } from "./rewind.ts";
 import { failRun } from "./end-run.ts";
@@ -35,11 +35,16 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   const answers = createAnswers(state);
   const log = createDriverLog({ lease, clock: claimed.clock, state, takenIn: answers.takeIn }, deps);
   const drive: Drive = { claimed, lease, log, answers, signal, deps, entriesBefore: state.transcriptEntries };
-  while (!log.released) {
-    if (signal.aborted || deps.now() >= (claimed.yieldAt ?? Infinity)) return giveBack(drive);
-    const how = await work(drive);
-    if (how === "lost") return;
-    if (how === "stopped") return giveBack(drive);
+  const settle = deps.payments.begin(() => log.state);
+  try {
+    while (!log.released) {
+      if (signal.aborted || deps.now() >= (claimed.yieldAt ?? Infinity)) return await giveBack(drive);
+      const how = await work(drive);
+      if (how === "lost") return;
+      if (how === "stopped") return await giveBack(drive);
+    }
+  } finally {
+    await settle();
   }
 }
 
@@ -104,11 +109,11 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
     batch.add(runStarted(prompt, state.agent?.formatter ?? "json"));
     batch.add(messageEntered(state, message_id));
-    const broke = budgetEnd(state, batch.now);
+    const broke = refusedEnd(drive.claimed) ?? budgetEnd(state, batch.now);
     if (broke) failRun(broke, batch);
   });
   begun.catch(() => undefined);
-  if (isLimited(log.state, prompt)) {
+  if (drive.claimed.refusal !== undefined || isLimited(log.state, prompt)) {
     // It may be over with its beginning: then no process is started for it.
     await begun;
     if (log.state.run?.runId !== run_id) return "ended";

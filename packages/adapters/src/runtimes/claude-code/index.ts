@@ -1,4 +1,4 @@
-import type { QueuedPrompt, Runtime, Sandbox, SandboxMode, SessionState } from "@skein/core";
+import type { QueuedPrompt, Runtime, Sandbox, SandboxMode, SessionState, SpendGate } from "@skein/core";
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { type ChildPoolOptions, type ProcessFigures, createChildPool } from "./c
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { driveSession } from "./drive.ts";
 import { type ResolvedOptions, optionsOf } from "./options.ts";
+import { createPayments } from "./payments.ts";
 import { loadSdk } from "./sdk.ts";
 import { type Offer, askOffer } from "./offer.ts";
 import { type DriveDeps, kindOf, startOf } from "./session-child.ts";
@@ -28,6 +29,8 @@ export interface ClaudeCodeDeps extends Pick<
   DriveDeps,
   "store" | "states" | "live" | "now" | "ids" | "report" | "configDirOf" | "apiEnv"
 > {
+  /** Reserves money before model calls, if the operator has caps. */
+  readonly spend?: SpendGate | undefined;
   /** Whether the built-in simulation is at `apiEnv`: its answers are marked and cost nothing. */
   readonly simulated?: boolean;
   /** Another `claude` than the SDK's own. */
@@ -84,6 +87,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   const driveDeps: DriveDeps = {
     ...deps,
     children,
+    payments: createPayments(deps.spend, deps.simulated === true),
     simulated: deps.simulated === true,
     walls: deps.walls ?? (async () => undefined),
     timers,

@@ -11,7 +11,7 @@ import {
   transcriptAppended,
 } from "@skein/core";
 import type { ContentBlock, JsonObject } from "@skein/protocol";
-import { budgetEnd } from "./budget.ts";
+import { budgetEnd, refusedEnd } from "./budget.ts";
 import { closeStrays, missing, settleCall, settledBy } from "./call-results.ts";
 import { GO_ON } from "./environment.ts";
 import { userMessage } from "./inbox.ts";
@@ -21,7 +21,7 @@ import { permissionOf } from "./permission.ts";
 import { recordMessage, recordSteered } from "./record-messages.ts";
 import { completeRun, failRun } from "./end-run.ts";
 import type { CallResult, ClaudeMessage } from "./sdk-messages.ts";
-import { type Drive, type DriveDeps, cannotStart, childFor, turn } from "./session-child.ts";
+import { type Drive, cannotStart, childFor, turn } from "./session-child.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
 
@@ -49,7 +49,7 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
     if (!resumed) return;
     if (waits && !resumed.over) return deferCall(transcript, batch);
     closeStrays(awaits, batch);
-    closeRun(transcript, resumed, { batch, deps });
+    closeRun(transcript, resumed, { batch, deps, claimed: drive.claimed });
   });
   const { run } = log.state;
   if (!run) return "ended";
@@ -128,7 +128,7 @@ function resume({ state, add }: Batch, fence: number): Resumed | undefined {
 function closeRun(
   transcript: Transcript,
   { run, over }: Resumed,
-  { batch, deps }: { readonly batch: Batch; readonly deps: DriveDeps },
+  { batch, deps, claimed }: Pick<Drive, "deps" | "claimed"> & { readonly batch: Batch },
 ): void {
   const { state } = batch;
   const entries: Entry[] = [];
@@ -146,7 +146,7 @@ function closeRun(
   const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
   if (reply) recordMessage(reply, batch, deps);
   if (hasAnswered(state)) return completeRun(batch);
-  const broke = budgetEnd(state, batch.now);
+  const broke = refusedEnd(claimed) ?? budgetEnd(state, batch.now);
   if (broke) failRun(broke, batch);
 }
 

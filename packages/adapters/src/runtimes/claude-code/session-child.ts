@@ -22,6 +22,7 @@ import { childEnvironment } from "./environment.ts";
 import { isWithin } from "./policy/folders.ts";
 import { CLAUDE_TOOLS } from "./policy/tool-names.ts";
 import type { ResolvedOptions } from "./options.ts";
+import type { Payments } from "./payments.ts";
 import { sdkOptions } from "./sdk-options.ts";
 import { createRecorder } from "./recorder.ts";
 import { failRun } from "./end-run.ts";
@@ -32,6 +33,7 @@ export interface DriveDeps extends DriverLogDeps {
   readonly live: Live;
   readonly report: (error: unknown) => void;
   readonly children: ChildPool;
+  readonly payments: Payments;
   readonly leaseMs: number;
   readonly parkAfterMs: number;
   readonly firstWordMs: number;
@@ -166,6 +168,7 @@ export async function startOf(
   return {
     sessionId,
     tenant,
+    pay: deps.payments.payFor(sessionId),
     key: JSON.stringify({ ...fixed, asksNobody }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
     walls,

@@ -21,10 +21,20 @@ export interface ModelBroker {
 }
 
 export interface PassRules {
-  /** Why a call of this model is refused now, as a sentence; undefined if it may go on. Asked before each call. */
-  readonly refusal?: (model: string) => string | undefined;
-  /** Told what each call has cost, as far as the model reported it. */
-  readonly onUsage?: (model: string, usage: ReportedUsage) => void;
+  /** Asked before each call: a sentence refuses it, otherwise `settle` is told what the call used, as far as the model reported it. */
+  readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
+}
+
+/** A call that a sandboxed program wants to make. */
+export interface BrokeredCall {
+  readonly model: string;
+  readonly maxTokens: number;
+  readonly bytes: number;
+}
+
+/** Told once, when the call is over; undefined if it reported no usage. */
+export interface PaidFor {
+  settle(usage: ReportedUsage | undefined): void;
 }
 
 export interface ModelPass {
@@ -84,14 +94,16 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
     if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES)
       return refuse(response, 413, "request_too_large", `A request may have ${MAXIMUM_BODY_BYTES} bytes.`);
     const body = await buffer(request);
-    const model = modelOf(body);
+    const { model, maxTokens } = callIn(body);
     if (model === undefined) return refuse(response, 400, "invalid_request_error", "The request names no model.");
-    const refusal = rules.refusal?.(model);
-    if (refusal !== undefined) return refuse(response, 403, "permission_error", refusal);
-    const onUsage = (usage: ReportedUsage): void => rules.onUsage?.(model, usage);
-    await forwardRequest(
-      { request, response, body, path: `${pathname}${search}`, signal: session.signal, onUsage },
-      deps,
+    const { signal } = session;
+    const costs = pathname === "/v1/messages";
+    const paid = costs ? await rules.pay?.({ model, maxTokens, bytes: body.length }) : undefined;
+    if (typeof paid === "string") return refuse(response, 403, "permission_error", paid);
+    let usage: ReportedUsage | undefined;
+    const onUsage = (told: ReportedUsage): void => void (usage = told);
+    await forwardRequest({ request, response, body, path: `${pathname}${search}`, signal, onUsage }, deps).finally(() =>
+      paid?.settle(usage),
     );
   }
 
@@ -135,12 +147,12 @@ function isToken({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(token));
 }
 
-function modelOf(body: Uint8Array): string | undefined {
+function callIn(body: Uint8Array): { readonly model?: string; readonly maxTokens: number } {
   try {
-    const { model } = JSON.parse(new TextDecoder().decode(body)) as { model?: unknown };
-    return typeof model === "string" ? model : undefined;
+    const { model, max_tokens: most } = JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>;
+    return { ...(typeof model === "string" && { model }), maxTokens: typeof most === "number" ? most : 0 };
   } catch {
-    return undefined;
+    return { maxTokens: 0 };
   }
 }
 

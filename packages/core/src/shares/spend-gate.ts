@@ -1,0 +1,130 @@
+import { type Fact, type ModelPrice, exactCost, priceCall } from "@skein/protocol";
+import { callIn } from "../log/counted-call.ts";
+import type { SessionState } from "../log/state.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { Cap, RunOwner } from "./caps.ts";
+import { ownerOf } from "./run-owner.ts";
+import type { SpendLedger } from "./spend-ledger.ts";
+
+/** The answer to a reservation: the longest answer that it pays for, or that people have to be asked first, or a refusal. */
+export type Spending =
+  | { readonly kind: "granted"; readonly maxTokens: number }
+  | { readonly kind: "ask" }
+  | { readonly kind: "refused"; readonly sentence: string };
+
+/** A call of a model that is about to be made. */
+export interface PaidCall {
+  readonly model: string;
+  /** The price that the operator gave the model. */
+  readonly price?: ModelPrice | undefined;
+  /** The built-in simulation answers: that costs nothing. */
+  readonly simulated?: boolean | undefined;
+  readonly inputTokens: number;
+  /** The longest answer that is wanted. */
+  readonly maxTokens: number;
+  /** Tells calls of one session apart that are made at the same time. */
+  readonly name?: string;
+  /** Nobody can be asked in the middle of this run: it goes on to the end of the cap. */
+  readonly asksNobody?: boolean;
+}
+
+/** More tokens than the next call can have: what is known of the context is measured in part, and estimated in part. */
+export function mostInputTokens({ agent, contextTokens, usage }: SessionState): number {
+  const isMeasured = usage.input_tokens + (usage.cache_read_input_tokens ?? 0) > 0;
+  const fixed = isMeasured ? 0 : JSON.stringify(agent ?? {}).length / 2;
+  return Math.ceil(contextTokens * 1.5 + fixed) + 200;
+}
+
+/** Reserves money for model calls against the operator's caps. */
+export interface SpendGate {
+  /** Whether a cap on spending counts for the session's run. */
+  applies(state: SessionState): boolean;
+  /** Reserves before a call. Waits for a while if others have reserved what is left. */
+  reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
+  /** The call is over: these are its facts. */
+  settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
+  /** The call with this name is over, and cost this. */
+  settleNamed(state: SessionState, name: string, picos: bigint): Promise<void>;
+}
+
+export interface SpendGateDeps {
+  readonly ledger: SpendLedger;
+  readonly capsOf: (owner: RunOwner) => readonly Cap[];
+  readonly timers: Timers;
+  readonly now: () => number;
+}
+
+/** How long a call waits for what others have reserved, and how often it looks. */
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 250;
+
+export function createSpendGate({ ledger, capsOf, timers, now }: SpendGateDeps): SpendGate {
+  const capsFor = (state: SessionState): readonly Cap[] => spendCaps(capsOf(ownerOf(state)));
+
+  return {
+    applies: (state) => capsFor(state).length > 0,
+    async reserve(state, call, signal) {
+      const caps = capsFor(state);
+      const input = priceOf(call, { input_tokens: call.inputTokens, output_tokens: 0 });
+      const perToken = priceOf(call, { input_tokens: 0, output_tokens: 1 });
+      if (input === undefined || perToken === undefined) return { kind: "refused", sentence: unpriced(call, caps) };
+      const most = input + perToken * BigInt(call.maxTokens);
+      const spender = spenderOf(state, call.name);
+      const until = now() + PATIENCE_MS;
+      for (;;) {
+        const reserved = await ledger.reserve(spender, call.asksNobody ? caps.map(unasked) : caps, most);
+        if (reserved.kind === "granted") {
+          const tokens = perToken === 0n ? call.maxTokens : Number((reserved.picos - input) / perToken);
+          if (tokens >= 1) return { kind: "granted", maxTokens: Math.min(tokens, call.maxTokens) };
+          await ledger.settle(spender, caps);
+          return { kind: "refused", sentence: tooLittle(caps) };
+        }
+        if (reserved.kind !== "busy") return reserved;
+        if (now() >= until) return { kind: "refused", sentence: reserved.sentence };
+        await timers.sleep(LOOK_MS, signal);
+        if (signal.aborted) return { kind: "refused", sentence: reserved.sentence };
+      }
+    },
+    async settle(state, facts) {
+      const costs = facts.map((fact) => callIn(fact)?.cost).map((cost) => (cost ? exactCost(cost).total : 0n));
+      const { spent, ...spender } = spenderOf(state);
+      await ledger.settle({ ...spender, spent: costs.reduce((sum, cost) => sum + cost, spent) }, capsFor(state));
+    },
+    settleNamed: (state, name, picos) =>
+      ledger.settle({ sessionId: state.sessionId, call: name, spent: picos }, capsFor(state)),
+  };
+}
+
+export function spendCaps(caps: readonly Cap[]): readonly Cap[] {
+  return caps.filter(({ spend }) => spend !== undefined);
+}
+
+/** A session as the ledger knows it. A call with a name of its own is settled by its cost, not by what its session spent. */
+export function spenderOf({ sessionId, costPicos }: SessionState, call?: string) {
+  return call === undefined ? { sessionId, spent: BigInt(costPicos) } : { sessionId, call, spent: 0n };
+}
+
+function priceOf(
+  { model, price, simulated }: PaidCall,
+  usage: { readonly input_tokens: number; readonly output_tokens: number },
+): bigint | undefined {
+  if (simulated) return 0n;
+  const cost = priceCall(model, usage, price);
+  return cost && exactCost(cost).total;
+}
+
+function unasked(cap: Cap): Cap {
+  return { ...cap, askAt: undefined };
+}
+
+function unpriced({ model }: PaidCall, caps: readonly Cap[]): string {
+  return `The model ${model} has no price, so what the ${names(caps)} may spend a day cannot be kept. Give the model a price, name another model, or take the cap away.`;
+}
+
+function tooLittle(caps: readonly Cap[]): string {
+  return `What is left of what the ${names(caps)} may spend today does not pay for another call of the model.`;
+}
+
+function names(caps: readonly Cap[]): string {
+  return caps.map(({ of }) => of).join(", the ");
+}

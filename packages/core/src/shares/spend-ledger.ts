@@ -1,0 +1,192 @@
+import { isKnownError } from "@skein/protocol";
+import { z } from "zod";
+import type { Records } from "../ports/records.ts";
+import { dollars } from "../run/budget.ts";
+import type { Cap } from "./caps.ts";
+
+/**
+ * What keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a call and settled after
+ * it, so calls at the same time cannot spend more than a cap together. Amounts are pico-dollars.
+ *
+ * A session that has a reservation is written down with what it had spent before. Whoever drives it next settles the difference, so a
+ * killed process loses nothing and counts nothing twice.
+ */
+export interface SpendLedger {
+  /** Reserves what a call may cost at most, of every cap or of none. */
+  reserve(caller: Spender, caps: readonly Cap[], most: bigint): Promise<Reserved>;
+  /** The session has spent `spent` in all: what it reserved is given back, and the difference is counted. */
+  settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
+  /** What forbids a run to spend anything more, or asks for an answer of people first. */
+  standing(caps: readonly Cap[]): Promise<SpendStanding>;
+  /** People allowed a cap to be used to its end today. Returns the sessions that asked the same. */
+  allow(scope: string): Promise<readonly string[]>;
+  /** A session has asked people about a cap. */
+  asked(scope: string, sessionId: string): Promise<void>;
+}
+
+/** A session, what it has spent in its life, and what it reserves under: calls of one session at the same time have names. */
+export interface Spender {
+  readonly sessionId: string;
+  readonly spent: bigint;
+  /** Tells calls of one session apart that are made at the same time. */
+  readonly call?: string;
+}
+
+interface SpendStanding {
+  readonly refusal?: string;
+  readonly ask?: SpendQuestion;
+}
+
+export interface SpendQuestion {
+  readonly scope: string;
+  readonly sentence: string;
+}
+
+/**
+ * `granted`: at most this much may be spent, less than was asked for if the cap has no more. `busy`: others have reserved the rest, and
+ * will give some of it back. `ask`, `refused`: see `standing`.
+ */
+export type Reserved =
+  | { readonly kind: "granted"; readonly picos: bigint }
+  | { readonly kind: "busy"; readonly sentence: string }
+  | { readonly kind: "ask" }
+  | { readonly kind: "refused"; readonly sentence: string };
+
+const PLACE = { tenant: "$shares", kind: "spend" } as const;
+const Amount = z.string().regex(/^-?\d+$/);
+const Day = z.object({
+  spent: Amount,
+  /** By session, or session and call. */
+  reserved: z.record(z.string(), z.object({ picos: Amount, before: Amount })),
+  isAllowed: z.boolean(),
+  asking: z.array(z.string()),
+});
+type Day = z.infer<typeof Day>;
+const NOTHING: Day = { spent: "0", reserved: {}, isAllowed: false, asking: [] };
+
+interface LedgerDeps {
+  readonly records: Records;
+  readonly now: () => number;
+}
+
+export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
+  let changing: Promise<unknown> = Promise.resolve();
+  const today = (): string => new Date(now()).toISOString().slice(0, 10);
+  const idOf = (scope: string): string => `${today()} ${scope}`;
+
+  /** Changes the days of these caps, all or none. One change at a time in this process: others would only be refused by the store. */
+  function change<Answer>(
+    scopes: readonly string[],
+    how: (days: readonly Day[]) => { readonly days?: readonly Day[]; readonly answer: Answer },
+  ): Promise<Answer> {
+    const work = async (): Promise<Answer> => {
+      for (;;) {
+        const found = await Promise.all(scopes.map((scope) => records.get(PLACE.tenant, PLACE.kind, idOf(scope))));
+        const { days, answer } = how(found.map((record) => (record ? Day.parse(record.value) : NOTHING)));
+        if (!days || scopes.length === 0) return answer;
+        const puts = scopes.map((scope, index) => ({
+          ...PLACE,
+          id: idOf(scope),
+          value: days[index],
+          expect: found[index]?.version ?? 0,
+        }));
+        try {
+          await records.put(puts);
+          return answer;
+        } catch (error) {
+          if (!isKnownError(error, "conflict", "already_exists")) throw error;
+        }
+      }
+    };
+    const mine = changing.then(work, work);
+    changing = mine.catch(() => undefined);
+    return mine;
+  }
+
+  const scopesOf = (caps: readonly Cap[]): readonly string[] => caps.map(({ scope }) => scope);
+
+  return {
+    reserve: (spender, caps, most) =>
+      change<Reserved>(scopesOf(caps), (found) => {
+        const days = found.map((day) => settled(day, spender));
+        const problem = caps.map((cap, index) => problemOf(cap, days[index] ?? NOTHING)).find(Boolean);
+        if (problem) return { days, answer: problem };
+        const left = caps.map((cap, index) => (cap.spend ?? 0n) - total(days[index] ?? NOTHING));
+        const least = left.reduce((a, b) => (b < a ? b : a), most);
+        const tight = caps[left.findIndex((each) => each === least)];
+        const others = days.some((day) => Object.keys(day.reserved).length > 0);
+        if (least < most && others && tight)
+          return { days, answer: { kind: "busy", sentence: reservedByOthers(tight) } };
+        const entry = { picos: String(least), before: String(spender.spent) };
+        return {
+          days: days.map((day) => ({ ...day, reserved: { ...day.reserved, [nameOf(spender)]: entry } })),
+          answer: { kind: "granted", picos: least },
+        };
+      }),
+    settle: (spender, caps) =>
+      change(scopesOf(caps), (found) => {
+        const days = found.map((day) => settled(day, spender));
+        return { ...(days.some((day, index) => day !== found[index]) && { days }), answer: undefined };
+      }),
+    standing: (caps) =>
+      change<SpendStanding>(scopesOf(caps), (days) => {
+        for (const [index, cap] of caps.entries()) {
+          const day = days[index] ?? NOTHING;
+          const problem = problemOf(cap, day);
+          if (problem?.kind === "refused") return { answer: { refusal: problem.sentence } };
+          if (problem?.kind === "ask") return { answer: { ask: { scope: cap.scope, sentence: question(cap, day) } } };
+        }
+        return { answer: {} };
+      }),
+    allow: (scope) =>
+      change([scope], ([day = NOTHING]) => ({ days: [{ ...day, isAllowed: true, asking: [] }], answer: day.asking })),
+    asked: (scope, sessionId) =>
+      change([scope], ([day = NOTHING]) => ({
+        days: [{ ...day, asking: [...new Set([...day.asking, sessionId])] }],
+        answer: undefined,
+      })),
+  };
+}
+
+/** What a cap has spent today, for whoever explains it. */
+export async function spentToday({ records, now }: LedgerDeps, scope: string): Promise<bigint> {
+  const id = `${new Date(now()).toISOString().slice(0, 10)} ${scope}`;
+  const record = await records.get(PLACE.tenant, PLACE.kind, id);
+  return record ? BigInt(Day.parse(record.value).spent) : 0n;
+}
+
+/** The day with what this spender reserved given back, and what it spent since counted. */
+function settled(day: Day, spender: Spender): Day {
+  const { [nameOf(spender)]: entry, ...reserved } = day.reserved;
+  // A call with a name of its own is settled once, whether it was reserved or not.
+  if (!entry && (spender.call === undefined || spender.spent === 0n)) return day;
+  const since = spender.spent - BigInt(entry?.before ?? 0n);
+  return { ...day, reserved, spent: String(BigInt(day.spent) + (since > 0n ? since : 0n)) };
+}
+
+function nameOf({ sessionId, call }: Spender): string {
+  return call === undefined ? sessionId : `${sessionId} ${call}`;
+}
+
+function total({ spent, reserved }: Day): bigint {
+  return Object.values(reserved).reduce((sum, { picos }) => sum + BigInt(picos), BigInt(spent));
+}
+
+function problemOf(cap: Cap, day: Day): Extract<Reserved, { kind: "ask" | "refused" }> | undefined {
+  const { of, spend = 0n, askAt } = cap;
+  const spent = BigInt(day.spent);
+  if (spent >= spend)
+    return {
+      kind: "refused",
+      sentence: `The ${of} may spend ${dollars(spend)} a day, and ${dollars(spent)} is spent. It may spend again after midnight (UTC).`,
+    };
+  return askAt !== undefined && spent >= askAt && !day.isAllowed ? { kind: "ask" } : undefined;
+}
+
+function reservedByOthers({ of }: Cap): string {
+  return `The rest of what the ${of} may spend today is reserved for calls that are under way.`;
+}
+
+function question({ of, spend = 0n }: Cap, { spent }: Day): string {
+  return `The ${of} has spent ${dollars(BigInt(spent))} of the ${dollars(spend)} that it may spend today. May its runs go on until that is used up?`;
+}
