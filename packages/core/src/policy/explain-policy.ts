@@ -1,12 +1,16 @@
 import type { KeyPolicy } from "./policy.ts";
 import type { ChosenSandboxMode } from "./sandbox-mode.ts";
 
+type CapRules = Pick<KeyPolicy, "concurrentRuns" | "spendPerDayUsd" | "spendAskAtPercent">;
+
 /** What a key and its server are, as far as its rules depend on it. */
 export interface ExplainedKey {
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly policy: KeyPolicy;
+  /** What all keys of its tenant may use together, if the operator said so. */
+  readonly tenantRules?: CapRules | undefined;
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   readonly sandboxProblem: string | undefined;
@@ -30,13 +34,29 @@ export function explainPolicy(key: ExplainedKey): readonly string[] {
     `Models: ${listed(policy.models, "all")}.`,
     `Folders that a request may name: ${listed(policy.folders, "all that the operator opened")}.`,
     `Hosts that programs in the sandbox may call: ${listed(policy.hosts, "all that the operator opened")}.`,
-    policy.concurrentRuns === undefined
-      ? "Runs at the same time: no limit of its own."
-      : `Runs at the same time: at most ${policy.concurrentRuns}. This version does not enforce it yet.`,
-    policy.spendPerDayUsd === undefined
-      ? "Spending: no limit of its own."
-      : `Spending: at most $${policy.spendPerDayUsd.toFixed(2)} a day. This version does not enforce it yet.`,
+    ...capSentences(policy),
+    ...(key.tenantRules ? capSentences(key.tenantRules, `All keys of the tenant "${tenant}" together: `) : []),
   ];
+}
+
+/** What the caps of a key or a tenant mean. */
+function capSentences(
+  { concurrentRuns, spendPerDayUsd, spendAskAtPercent = 80 }: CapRules,
+  whose = "",
+): readonly string[] {
+  const runs =
+    concurrentRuns === undefined
+      ? "no limit of its own"
+      : `at most ${concurrentRuns}. Others wait in line, and are shown as queued`;
+  const asks =
+    spendAskAtPercent === false ? "Nobody is asked before that" : `At ${spendAskAtPercent} % of that, people are asked`;
+  const spend =
+    spendPerDayUsd === undefined ? "no limit of its own" : `at most ${inDollars(spendPerDayUsd)} a day (UTC). ${asks}`;
+  return [`${whose}Runs at the same time: ${runs}.`, `${whose}Spending: ${spend}.`];
+}
+
+function inDollars(amount: number): string {
+  return `$${amount < 0.01 ? amount.toFixed(6) : amount.toFixed(2)}`;
 }
 
 /** Whether a key runs Claude Code: an admin's, one that was opened by name, and every run key behind walls that stand. */

@@ -14,7 +14,7 @@ export interface KnownNames {
 
 /** What is wrong with a policy, as a sentence that says where; undefined if nothing is. Looked at before anything runs. */
 export function policyProblem(policy: Policy, known: KnownNames): string | undefined {
-  const { keys, tenants: _tenants, agents: _agents, ...general } = policy;
+  const { keys, tenants, agents, ...general } = policy;
   const own = ruleProblem(general, known);
   if (own !== undefined) return `policy.${own}`;
   for (const [name, rules] of Object.entries(keys)) {
@@ -22,12 +22,38 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
     const whole = policyOf(policy, { name, tenant: "" });
     const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
     if (problem !== undefined) return `policy.keys.${name}.${problem}`;
+    const over = overTenant(name, rules, tenants);
+    if (over !== undefined) return `policy.keys.${name}.${over}`;
+  }
+  for (const [group, all] of Object.entries({ tenants, agents }))
+    for (const [name, rules] of Object.entries(all)) {
+      const problem = capProblem(rules);
+      if (problem !== undefined) return `policy.${group}.${name}.${problem}`;
+    }
+  return undefined;
+}
+
+/** A share of a cap that is not there asks for nothing. */
+function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
+  return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
+    ? "spendAskAtPercent: There is no spendPerDayUsd that this could be a part of. Set both, or leave it out."
+    : undefined;
+}
+
+/** A key of a tenant, named TENANT/NAME, cannot have more than its tenant. */
+function overTenant(name: string, rules: KeyPolicy, tenants: Policy["tenants"]): string | undefined {
+  const [tenant = "", key] = name.split("/");
+  const all = key === undefined ? undefined : (tenants[tenant] ?? tenants["*"]);
+  for (const cap of ["concurrentRuns", "spendPerDayUsd"] as const) {
+    const [own, most] = [rules[cap], all?.[cap]];
+    if (own !== undefined && most !== undefined && own > most)
+      return `${cap}: ${own} is more than the ${most} of its tenant "${tenant}". Lower it, or raise the tenant's.`;
   }
   return undefined;
 }
 
 function ruleProblem(rules: KeyPolicy, known: KnownNames): string | undefined {
-  return emptyList(rules) ?? unknownName(rules, known) ?? contradiction(rules, known);
+  return emptyList(rules) ?? capProblem(rules) ?? unknownName(rules, known) ?? contradiction(rules, known);
 }
 
 function emptyList(rules: KeyPolicy): string | undefined {

@@ -28,6 +28,8 @@ interface PolicyKey {
 /** The operator's rules as they apply now. The sandbox depends on who can reach the server, which changes while it runs. */
 export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
+  /** What all keys of a tenant may use together; undefined if there is no such rule. */
+  ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
   /** The strictest mode of any key: for sessions of the loop, which do not say which key began them. */
@@ -63,6 +65,7 @@ export async function explainKey(
     tenant,
     scopes,
     policy: rules.of({ name, tenant }),
+    tenantRules: rules.ofTenant(tenant),
     sandbox: await rules.sandbox({ name, tenant }),
     sandboxProblem: "problem" in found ? found.problem : undefined,
     isOpened: claude.keys.includes(name),
@@ -109,6 +112,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 
   return {
     of: (key) => policyOf(policy, key),
+    ofTenant: (tenant) => policy.tenants[tenant] ?? policy.tenants["*"],
     capsRuns: [policy, ...[policy.keys, policy.tenants, policy.agents].flatMap(Object.values<Partial<KeyPolicy>>)].some(
       ({ concurrentRuns }) => concurrentRuns !== undefined,
     ),
