@@ -12,6 +12,8 @@ const FILES = [
   "packages/server/test/dialects/claude/rights.test.ts",
   "packages/server/test/dialects/platform/keys.test.ts",
   "packages/server/test/policy.test.ts",
+  "packages/server/test/run-caps.test.ts",
+  "packages/server/test/spend-caps.test.ts",
   "packages/server/test/security.test.ts",
   "packages/server/test/sealed-secrets.test.ts",
   "packages/server/test/sql-hostile.test.ts",

@@ -123,6 +123,13 @@ test("a rule that does not exist, or has another type, is a sentence with its pl
   expect(() => codeOf({ policy: { keys: { ci: { concurrentRuns: 0 } } } })).toThrow(
     /policy\.keys\.ci\.concurrentRuns: /,
   );
+  for (const absurd of [-1, 0, 1e12, Number.NaN])
+    expect(() => codeOf({ policy: { tenants: { acme: { spendPerDayUsd: absurd } } } })).toThrow(
+      /policy\.tenants\.acme\.spendPerDayUsd: /,
+    );
+  expect(() => codeOf({ policy: { agents: { Helper: { concurrentRuns: 2.5 } } } })).toThrow(
+    /policy\.agents\.Helper\.concurrentRuns: /,
+  );
 });
 
 describe("how the walls stand", () => {

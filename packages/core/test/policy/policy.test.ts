@@ -117,6 +117,12 @@ describe("a policy that cannot be meant", () => {
     [{ folders: ["/srv/workshop"] }, 'policy.folders: "/srv/workshop" is neither'],
     [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not opened by claude.hosts.'],
     [{ models: [] }, "policy.models: The list is empty"],
+    [{ spendAskAtPercent: 50 }, "policy.spendAskAtPercent: There is no spendPerDayUsd that this could be a part of."],
+    [{ tenants: { acme: { spendAskAtPercent: false } } }, "policy.tenants.acme.spendAskAtPercent: There is no"],
+    [
+      { tenants: { acme: { concurrentRuns: 4 } }, keys: { "acme/ci": { concurrentRuns: 10 } } },
+      'policy.keys.acme/ci.concurrentRuns: 10 is more than the 4 of its tenant "acme".',
+    ],
     [{ sandbox: "off", keys: { ci: { hosts: ["a.example.com"] } } }, "policy.keys.ci.hosts: Hosts are opened through"],
     [{ runtimes: ["loop"], keys: { ci: { folders: ["docs"] } } }, "policy.keys.ci.folders: Folders are Claude Code's"],
     [{ permissionModes: ["bypassPermissions"] }, "policy.permissionModes: bypassPermissions is closed."],
@@ -140,8 +146,15 @@ describe("a policy in plain words", () => {
     expect(text).toContain("Sandbox: required, because there are 2 tenants. Programs of its sessions see only their");
     expect(text).toContain("Tools: Read.");
     expect(text).toContain("Hosts that programs in the sandbox may call: none.");
-    expect(text).toContain("at most $5.00 a day");
-    expect(text).toContain("at most 2.");
+    expect(text).toContain("Spending: at most $5.00 a day (UTC). At 80 % of that, people are asked.");
+    expect(text).toContain("Runs at the same time: at most 2. Others wait in line, and are shown as queued.");
+  });
+
+  test("it says what all keys of the tenant may use together", () => {
+    const tenantRules = { concurrentRuns: 9, spendPerDayUsd: 0.5, spendAskAtPercent: false } as const;
+    const text = explainPolicy({ ...key, sandbox: required, tenantRules }).join("\n");
+    expect(text).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 9.');
+    expect(text).toContain("Spending: at most $0.50 a day (UTC). Nobody is asked before that.");
   });
 
   test("a key that only reads runs nothing", () => {
