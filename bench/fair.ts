@@ -66,7 +66,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
       }
     }
   } finally {
-    await places.close();
+    await places.cleanup();
     await simulator.close();
   }
   console.log(values.json ? JSON.stringify(results) : printed(results));
@@ -126,13 +126,13 @@ const FLOOD: Record<(typeof FLOODS)[number], (server: Server, signal: AbortSigna
       const image = { type: "text", text: "x".repeat(1000) };
       const content = { text: "y".repeat(4 * 1024 * 1024), blocks: [image] };
       const body = JSON.stringify({ role: "user", content, padding: "z".repeat(27 * 1024 * 1024) });
-      await call(server, server.flood, { path: `/v1/sessions/${id}/messages`, body, signal });
+      await call(server, server.flood, { path: `/v1/sessions/${String(id)}/messages`, body, signal });
     }),
   async streams(server, signal) {
     const { id } = await created(server, server.flood, []);
     await inParallel(200, signal, async () => {
       const headers = { "x-api-key": server.flood, accept: "text/event-stream" };
-      const answer = await fetch(`${server.url}/v1/sessions/${id}/stream`, { headers, signal });
+      const answer = await fetch(`${server.url}/v1/sessions/${String(id)}/events`, { headers, signal });
       if (answer.status === 200) for await (const _ of answer.body ?? []) continue;
       else await new Promise((resolve) => setTimeout(resolve, 100));
     });
@@ -171,7 +171,7 @@ async function prompt(
 ): Promise<string> {
   const { id } = await created(server, key, tools);
   const content = { text: `Go. ${script(steps, "Go.")}` };
-  await call(server, key, { path: `/v1/sessions/${id}/messages`, body: { role: "user", content } });
+  await call(server, key, { path: `/v1/sessions/${String(id)}/messages`, body: { role: "user", content } });
   return String(id);
 }
 

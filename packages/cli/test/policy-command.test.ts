@@ -21,7 +21,7 @@ test("policy explain says in sentences what a key can do, and a policy that cann
   expect(out).toContain('The key "ci" belongs to the tenant "acme" and has the scope run.');
   expect(out).toContain('Sandbox: required, because the key "ci" does not have the scope admin.');
   expect(out).toContain("Tools: Read.");
-  expect(out).toContain("Spending: at most $5.00 a day.");
+  expect(out).toContain("Spending: at most $5.00 a day (UTC).");
   const json = await skein(data, "policy", "explain", "ci", "--json", ...place);
   expect(JSON.parse(json.out)).toMatchObject({ key: "ci", tenant: "acme", sentences: expect.any(Array) as object });
 

@@ -196,9 +196,8 @@ export {
 } from "./shares/fair-queue.ts";
 export { type Cap, type RunOwner, capsOf } from "./shares/caps.ts";
 export { capRuns } from "./shares/capped-runs.ts";
-export { ownerOf } from "./shares/run-owner.ts";
 export { type SpendGate, createSpendGate } from "./shares/spend-gate.ts";
-export { createSpendLedger, spentToday } from "./shares/spend-ledger.ts";
+export { createSpendLedger } from "./shares/spend-ledger.ts";
 export { type RunLine, type Standing, queuedRun, runLines } from "./shares/run-places.ts";
 
 // What the operator allows.

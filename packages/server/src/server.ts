@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import websocket from "@fastify/websocket";
 import { createAuditLog, forgetServed } from "@skein/core";
-import { createIds, withoutSecrets } from "@skein/protocol";
+import { type Ids, createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -23,7 +23,7 @@ import { createSharedPlaces } from "./http/shared-places.ts";
 import { createKeys } from "./keys.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { createLogins } from "./logins.ts";
-import { DEFAULT_LIMITS, createMeter } from "./http/limits.ts";
+import { DEFAULT_LIMITS, type Limits, createMeter } from "./http/limits.ts";
 import { createFilesCheck, createStoreCheck, createUnserved } from "./observe/store-check.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { type MetricsListener, listenForMetrics } from "./observe/metrics-listener.ts";
@@ -113,21 +113,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     now,
     stopping: stopping.signal,
   };
-  const app = fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    genReqId: () => ids(),
-    bodyLimit: limits.bodyBytes,
-    requestTimeout: limits.requestMs,
-    http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
-    routerOptions: { maxParamLength: 300 },
-    // Requests in progress are answered; `close` cuts those that take longer.
-    forceCloseConnections: "idle",
-    // While the server stops, requests get our own 503 response.
-    return503OnClosing: false,
-    frameworkErrors: answerBadAddress,
-    clientErrorHandler: createUnreadableAnswer(ids),
-  });
+  const app = createApp(limits, ids);
   const routes = listedRoutes(app);
   acceptOnlyJson(app, places);
   addErrors(app, { log, routes });
@@ -136,12 +122,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const idempotency = createIdempotency({ records: deps.store.records, now, ids, report, process: deps.process });
   registerRoutes(app, { handlers, shared, idempotency });
   if (deps.console) registerConsole(app, deps.console);
-  // In a scope of their own: the hooks of the WebSocket plugin would otherwise run for every request.
-  await app.register(async (sockets) => {
-    await sockets.register(websocket, { options: socketOptions(limits) });
-    registerSocket(sockets, shared);
-    acceptSockets(sockets, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
-  });
+  await registerSockets(app, shared);
   await app.ready();
   const sweeping = sweepHourly(
     () => [
@@ -182,6 +163,34 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       clearTimeout(late);
     },
   };
+}
+
+/** The HTTP framework, with our limits and our answers to what it cannot read. */
+function createApp(limits: Limits, ids: Ids): FastifyInstance {
+  return fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    genReqId: () => ids(),
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
+    routerOptions: { maxParamLength: 300 },
+    // Requests in progress are answered; `close` cuts those that take longer.
+    forceCloseConnections: "idle",
+    // While the server stops, requests get our own 503 response.
+    return503OnClosing: false,
+    frameworkErrors: answerBadAddress,
+    clientErrorHandler: createUnreadableAnswer(ids),
+  });
+}
+
+/** In a scope of their own: the hooks of the WebSocket plugin would otherwise run for every request. */
+async function registerSockets(app: FastifyInstance, shared: ServerContext): Promise<void> {
+  await app.register(async (sockets) => {
+    await sockets.register(websocket, { options: socketOptions(shared.limits) });
+    registerSocket(sockets, shared);
+    acceptSockets(sockets, shared, { path: CLAUDE_SOCKET, connect: createClaudeConnection });
+  });
 }
 
 /** The routes that are added to the app from now on. */

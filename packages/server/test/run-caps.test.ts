@@ -77,10 +77,10 @@ test.each([
     await expect.poll(() => seen.running, SOON).toBe(2);
     await expect.poll(() => queued(call, paths), SOON).toHaveLength(3);
     const standing = (await queued(call, paths)) as { place: number; reason: string }[];
-    expect(standing.map(({ place }) => place).toSorted()).toEqual([1, 2, 3]);
+    expect(standing.map(({ place }) => place).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
     expect(new Set(standing.map((each) => each.reason))).toEqual(new Set([reason]));
     const { body: metrics } = await server.call("GET", "/metrics");
-    expect(String(metrics)).toMatch(/skein_cap_runs_waiting\{cap="[^"]+"\} 3/);
+    expect(metrics as unknown as string).toMatch(/skein_cap_runs_waiting\{cap="[^"]+"\} 3/);
     open();
     await expectDone(call, paths);
     expect(seen.most).toBe(2);
@@ -127,7 +127,7 @@ test("a lowered cap ends no run, and holds from then on; runs of a revoked key s
   await expect.poll(() => seen.running, SOON).toBe(3);
   const { body } = await first.call("GET", "/v1/keys");
   const id = body.data.find(({ name }) => name === "ci")?.["id"];
-  expect((await first.call("DELETE", `/v1/keys/${id}`)).status).toBe(204);
+  expect((await first.call("DELETE", `/v1/keys/${String(id)}`)).status).toBe(204);
   await first.close();
   open();
   await expect.poll(() => seen.running, SOON).toBe(0);

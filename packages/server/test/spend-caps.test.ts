@@ -23,7 +23,7 @@ afterAll(() => model.close());
 const SOON = { timeout: 20_000, interval: 20 };
 const AGENT = { name: "Spender", model: "claude-sonnet-4-5", max_tokens: 100 };
 
-function start(policy: SkeinConfig["policy"], store?: string): Promise<TestServer> {
+function start(policy: NonNullable<SkeinConfig["policy"]>, store?: string): Promise<TestServer> {
   return testServer({ modelUrl: model.url, config: { policy }, ...(store !== undefined && { store }) });
 }
 

@@ -13,7 +13,7 @@ export type Spending =
   | { readonly kind: "refused"; readonly sentence: string };
 
 /** A call of a model that is about to be made. */
-export interface PaidCall {
+interface PaidCall {
   readonly model: string;
   /** The price that the operator gave the model. */
   readonly price?: ModelPrice | undefined;

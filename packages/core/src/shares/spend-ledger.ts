@@ -25,7 +25,7 @@ export interface SpendLedger {
 }
 
 /** A session, what it has spent in its life, and what it reserves under: calls of one session at the same time have names. */
-export interface Spender {
+interface Spender {
   readonly sessionId: string;
   readonly spent: bigint;
   /** Tells calls of one session apart that are made at the same time. */
@@ -46,7 +46,7 @@ export interface SpendQuestion {
  * `granted`: at most this much may be spent, less than was asked for if the cap has no more. `busy`: others have reserved the rest, and
  * will give some of it back. `ask`, `refused`: see `standing`.
  */
-export type Reserved =
+type Reserved =
   | { readonly kind: "granted"; readonly picos: bigint }
   | { readonly kind: "busy"; readonly sentence: string }
   | { readonly kind: "ask" }
@@ -146,13 +146,6 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
         answer: undefined,
       })),
   };
-}
-
-/** What a cap has spent today, for whoever explains it. */
-export async function spentToday({ records, now }: LedgerDeps, scope: string): Promise<bigint> {
-  const id = `${new Date(now()).toISOString().slice(0, 10)} ${scope}`;
-  const record = await records.get(PLACE.tenant, PLACE.kind, id);
-  return record ? BigInt(Day.parse(record.value).spent) : 0n;
 }
 
 /** The day with what this spender reserved given back, and what it spent since counted. */

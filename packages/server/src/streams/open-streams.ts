@@ -1,6 +1,5 @@
 import type { Keys, Principal } from "../keys.ts";
 import type { Logins } from "../logins.ts";
-import type { Caller } from "../request-context.ts";
 
 /** A connection that stays open: an SSE stream or a WebSocket. */
 interface OpenStream {
@@ -58,19 +57,4 @@ export function createOpenStreams({ keys, logins, report }: OpenStreamsDeps): Op
     },
     stop: () => clearInterval(timer),
   };
-}
-
-/** Counts a stream as open, for its key and for its tenant. Throws `rate_limited`. Returns what ends it. */
-export function openStreamPlace({ shared, principal }: Pick<Caller, "shared" | "principal">): () => void {
-  const ofKey = shared.meter.stream(principal.keyId);
-  try {
-    const ofTenant = shared.places.stream(principal.tenant);
-    return () => {
-      ofKey();
-      ofTenant();
-    };
-  } catch (error) {
-    ofKey();
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "../http/api-error.ts";
-import { openStreamPlace } from "./open-streams.ts";
+import { openStreamPlace } from "./stream-place.ts";
 import type { Caller, ServerContext } from "../request-context.ts";
 
 /** Handles the messages of one socket. */

@@ -2,7 +2,8 @@ import { withoutSecrets } from "@skein/protocol";
 import { errorAnswer } from "../http/api-error.ts";
 import { type RequestContext, TAKEN_OVER } from "../request-context.ts";
 import { type Sse, openSse } from "./sse.ts";
-import { type StreamEnd, openStreamPlace } from "./open-streams.ts";
+import type { StreamEnd } from "./open-streams.ts";
+import { openStreamPlace } from "./stream-place.ts";
 
 export interface StreamAnswer {
   /** Sends every frame but the last, and returns the last one. */
