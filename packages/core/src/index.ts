@@ -27,6 +27,7 @@ export type {
   SandboxedProgram,
   SandboxLimits,
   SandboxPlace,
+  HostGate,
   Workplace,
 } from "./ports/sandbox.ts";
 export type {
@@ -187,7 +188,17 @@ export {
 
 // What the operator allows.
 export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
-export { type KeyPolicy, HostPattern, Policy, SandboxMode, isAmong, isHostAmong, policyOf } from "./policy/policy.ts";
+export {
+  type KeyPolicy,
+  HostPattern,
+  Policy,
+  SandboxMode,
+  agentHosts,
+  commonHosts,
+  isAmong,
+  isHostAmong,
+  policyOf,
+} from "./policy/policy.ts";
 export { policyProblem } from "./policy/policy-problem.ts";
 export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
 export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";

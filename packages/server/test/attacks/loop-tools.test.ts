@@ -265,7 +265,10 @@ test("where a sandbox is required and bubblewrap is missing, Bash is off with wh
   const noted: unknown[] = [];
   const workplaces = createWorkplaces({
     dataDir: home,
-    rules: { strictestSandbox: async () => ({ mode: "required", because: "other machines can reach this server" }) },
+    rules: {
+      strictestSandbox: async () => ({ mode: "required", because: "other machines can reach this server" }),
+      commonHosts: () => [],
+    },
     limits: { memoryBytes: 1024 ** 3 },
     store: { get: async () => undefined },
     report: () => {},

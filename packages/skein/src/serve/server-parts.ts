@@ -12,6 +12,7 @@ import { openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { loadPart } from "../optional-parts.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
+import { placesWith } from "@skein/adapters/tools";
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { createReport } from "./report.ts";
@@ -82,6 +83,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const workplaces = createWorkplaces({
     dataDir,
     rules,
+    places: placesWith(options.allowedWebhookAddresses),
     limits: options.claudeSettings.limits,
     store,
     report,

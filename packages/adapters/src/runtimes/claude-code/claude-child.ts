@@ -14,9 +14,10 @@ import type {
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
 import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
-import { type ClaudeWalls, openHosts } from "./claude-walls.ts";
+import { openHosts } from "../../sandboxes/host-gate.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
 import { writeBackups } from "./backups.ts";
-import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
+import { BROKER_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
@@ -215,7 +216,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       process = spawn(request, [
         ...(start.places ?? []),
         ...(pass ? [{ path: pass.socket, access: "read" as const, inside: BROKER_SOCKET }] : []),
-        ...(gate ? [{ path: gate.socket, access: "read" as const, inside: PROXY_SOCKET }] : []),
+        ...(gate ? [gate.place] : []),
       ]);
       if (killed) process.kill("SIGKILL");
       process.agree?.(driver?.terms ?? IDLE);

@@ -8,9 +8,9 @@ import {
   type SandboxMode,
   type SandboxPlace,
   type SessionState,
+  commonHosts,
   endWith,
   isAmong,
-  isHostAmong,
 } from "@skein/core";
 import { ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
@@ -231,7 +231,7 @@ function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined)
 function hostsOf({ mcp_servers, rules, sandbox }: ResolvedOptions, opened: readonly string[]): readonly string[] {
   const servers = Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
   const wantsNone = sandbox?.enabled === true && !sandbox.network_access;
-  const own = wantsNone ? [] : (rules?.hosts ?? opened).filter((host) => isHostAmong(opened, host));
+  const own = wantsNone ? [] : commonHosts(rules?.hosts ?? opened, opened);
   return [...own, ...servers];
 }
 

@@ -21,7 +21,7 @@ import {
 import { putSecrets, takeSecrets } from "./secrets.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
-export { type GuardedProxy, createGuardedProxy } from "../guarded-proxy.ts";
+export { type GuardedProxy, createGuardedProxy } from "../../../sandboxes/guarded-proxy.ts";
 export { ClaudeSettings } from "./settings.ts";
 export { CLAUDE_TOOLS } from "./tool-names.ts";
 
