@@ -109,7 +109,7 @@ export {
 export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
 export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
-export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
+export { leftToSpend, outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
 export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";
@@ -205,6 +205,7 @@ export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode
 
 // Sandboxes.
 export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
-export { checkSealedWith, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
+export { checkSealedWith, countUnsealed, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
+export { type Secrets, createSecrets } from "./secrets/secrets.ts";
 export { type Vault, createVault } from "./secrets/vault.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -66,7 +66,10 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   }
 
   async function begin(forget: () => void): Promise<Session> {
-    const opened = openTransport(name, options, forget);
+    const opened = await openTransport(name, options, forget).catch((error: unknown) => {
+      forget();
+      throw error;
+    });
     const client = new Client(
       { name: "skein", version: "0" },
       { listChanged: { tools: { autoRefresh: false, onChanged: () => void refresh().catch(ignore) } } },

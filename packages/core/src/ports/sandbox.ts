@@ -25,6 +25,8 @@ export interface SandboxWalls {
   readonly kernelCalls: boolean;
   /** A sentence for an operator. */
   readonly summary: string;
+  /** Which limits hold, and by what, as a sentence. */
+  readonly limits: string;
 }
 
 export interface SandboxedProgram {

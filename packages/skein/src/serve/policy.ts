@@ -118,7 +118,10 @@ export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Pr
   if (mode === "off")
     return { isKept: true, says: `Off ${why}: what a model makes run has the rights of the server's user.` };
   const found = await openSandbox();
-  if ("sandbox" in found) return { isKept: true, says: `${found.sandbox.walls.summary} ${why}` };
+  if ("sandbox" in found) {
+    const { summary, limits } = found.sandbox.walls;
+    return { isKept: true, says: `${summary} ${why} ${limits}` };
+  }
   return mode === "required"
     ? {
         isKept: false,

@@ -15,7 +15,9 @@ import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
 import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
 import { openHosts } from "../../sandboxes/host-gate.ts";
+import { type OwnServer, edgeServers } from "./edge-servers.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
+import type { BudgetMeter } from "./budget.ts";
 import { writeBackups } from "./backups.ts";
 import { BROKER_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
@@ -43,6 +45,8 @@ interface Driver extends HookBridge {
   /** Keeps entries of the transcript; the child is told when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
+  /** Counts what is spent through the broker, and says when it is too much. */
+  readonly budget?: BudgetMeter;
   /** Resolves when the log knows that this call begins; false if that cannot be had. */
   begins(toolUseId: string): Promise<boolean>;
 }
@@ -103,6 +107,10 @@ export interface ChildStart {
   readonly places?: readonly SandboxPlace[];
   /** Hosts that the process may call, if it is in a sandbox. */
   readonly hosts?: readonly string[];
+  /** Which of its MCP servers are the operator's. */
+  readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
+  /** Why the process may not call this model through the broker, as a sentence. `current` is the model that it was given last. */
+  readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -150,17 +158,26 @@ const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives thi
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;
-  const pass = await walls?.broker.issue({});
+  let driver: Driver | undefined;
+  const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
+  const pass = await walls?.broker.issue({
+    refusal: (model) => start.modelRefusal?.(model, now.model) ?? driver?.budget?.refusal(),
+    onUsage: (model, usage) => driver?.budget?.used(model, usage),
+  });
   const gate = await (walls && openHosts(start.hosts ?? [], walls.places));
-  const options = pass
-    ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
+  const edge = await (walls && edgeServers(start.options.mcpServers ?? {}, start.ownServers ?? {}, walls));
+  const options: Options = pass
+    ? {
+        ...start.options,
+        env: { ...start.options.env, ...wayToModel(pass), ...gate?.env },
+        ...(start.options.mcpServers && edge && { mcpServers: edge.servers }),
+      }
     : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
   /** Bookkeeping of an idle child: the log is not ours to write then, so it waits for the next turn. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
-  let driver: Driver | undefined;
   let process: ReturnType<Spawn> | undefined;
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
   let isOver = false;
@@ -240,6 +257,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     const end = await gone(problem, process);
     await pass?.close();
     gate?.close();
+    edge?.close();
     removeSessionFiles(configDir, sessionId);
     return end;
   }
@@ -272,7 +290,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
-    now: { model: options.model, permissionMode: options.permissionMode },
+    now,
     send(message) {
       wasPrompted = true;
       inbox.put(message);

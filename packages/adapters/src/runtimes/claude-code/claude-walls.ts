@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxLimits } from "@skein/core";
 import type { GatePlaces } from "../../sandboxes/host-gate.ts";
+import type { openMcpEdge } from "../../mcp/index.ts";
 import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 
 /** What stands between Claude Code and the rest of the machine. */
@@ -12,4 +13,6 @@ export interface ClaudeWalls {
   readonly hosts?: readonly string[];
   /** What may be called besides public addresses. */
   readonly places?: GatePlaces;
+  /** Loads what talks to MCP servers on behalf of a process. Without it their credentials are given to the process. */
+  readonly mcpEdge?: () => Promise<typeof openMcpEdge>;
 }
