@@ -16,7 +16,8 @@ const skein = (home: string, ...args: readonly string[]) => call([...args], { en
 /** What `skein doctor` finds about the sandbox, started through another command. */
 async function doctor(home: string, through: readonly string[] = [], ...args: readonly string[]): Promise<Finding> {
   const [command = "", ...rest] = [...through, process.execPath, bin, "doctor", "--json", "--port", "0", ...args];
-  const env = environmentOf(home) as Record<string, string>;
+  // An address that is not loopback takes a key of the operator's.
+  const env = { ...environmentOf(home), SKEIN_API_KEY: "a-key-that-an-operator-has-chosen" } as Record<string, string>;
   // Ends with 1 if something is wrong, which is looked at here.
   const { stdout } = await promisify(execFile)(command, rest, { env, cwd: home }).catch(
     (error: unknown) => error as { stdout: string },

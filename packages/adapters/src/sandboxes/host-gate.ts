@@ -9,8 +9,15 @@ import { FORWARDER_PORT, type ProxyOptions, createGuardedProxy } from "./guarded
 /** Where the socket of a gate is in the sandbox. */
 export const PROXY_SOCKET = "/run/proxy.sock";
 
-/** Programs know a proxy by its port, and there is only a socket: this carries one to the other, and runs what follows. */
-const FORWARD = `socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} & exec "$@"`;
+/** Programs know a proxy by its port, and there is only a socket: this carries one to the other, and runs what follows once it does. */
+const FORWARD = `
+socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} &
+for ((tries = 0; tries < 200; tries++)); do
+  ( : <> /dev/tcp/127.0.0.1/${FORWARDER_PORT} ) 2>/dev/null && break
+  sleep 0.01
+done
+exec "$@"
+`;
 
 /** A program that finds the gate of its sandbox at the address in `HTTP_PROXY`. */
 export const withForwarder = (command: string): { readonly command: string; readonly before: readonly string[] } => ({
