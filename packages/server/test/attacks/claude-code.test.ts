@@ -56,6 +56,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
       allowedWebhookAddresses: ["127.0.0.1"],
       policy: { sandbox: "required" },
       claude: {
+        limits: { processes: 64 },
         settings: { hooked: hook(`${look} > hook-saw`) },
         plugins: { nosy: plugin },
         mcpServers: {
@@ -190,6 +191,16 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
     await expect
       .poll(() => readFileSync(join(other.folder, "late.txt"), "utf8").trim(), { timeout: 20_000 })
       .toBe("403");
+  });
+
+  test("too many processes end the run with a sentence, and not the server", async () => {
+    const frames = await ask("processes", [bash("for i in $(seq 1 150); do sleep 60 & done; wait")], {
+      allowed_tools: ["Bash"],
+    });
+    expect(JSON.stringify(frames.at(-1))).toMatch(
+      /stopped because of a limit of this server: it had (\d+|more than \d+) processes( and threads)?, and may have 64/,
+    );
+    expect((await server.call("GET", "/health")).status).toBe(200);
   });
 });
 
