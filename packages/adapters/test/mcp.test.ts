@@ -64,11 +64,12 @@ function running(mode: string): number[] {
 /** The code of the test server is all that it may read beside the system. */
 const inSandbox = () => overStdio("good", { sandbox: "required", reads: [repository] });
 
-describe.each([
+const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [
   ["stdio", () => overStdio()],
   ["streamable HTTP", () => overHttp()],
   ...(hasBubblewrap ? [["stdio, in a sandbox", inSandbox] as const] : []),
-])("an MCP server over %s", (_, open) => {
+];
+describe.each(WAYS)("an MCP server over %s", (_, open) => {
   test("gives its tools under its name, with their schemas, and answers calls", async () => {
     const connection = await open();
     const add = connection.tools.find(({ name }) => name === "mcp__test__add");

@@ -206,6 +206,5 @@ export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode
 // Sandboxes.
 export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
 export { checkSealedWith, countUnsealed, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
-export { type Secrets, createSecrets } from "./secrets/secrets.ts";
 export { type Vault, createVault } from "./secrets/vault.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -3,7 +3,8 @@ import type { Tool, ToolContext } from "@skein/core";
 import { type JsonObject, KnownError } from "@skein/protocol";
 import { toolOutput } from "./result.ts";
 import { type Taken, asTool, hashOf, takeTools } from "./tools.ts";
-import { type McpPlace, type OpenTransport, openTransport } from "./transport.ts";
+import type { OpenTransport } from "./sandboxed-transport.ts";
+import { type McpPlace, openTransport } from "./transport.ts";
 
 export interface McpServerOptions extends McpPlace {
   /** Its tools are called `mcp__{name}__{tool}`. */

@@ -1,6 +1,7 @@
 import { type JSONRPCMessage, type Transport, isJSONRPCRequest } from "@modelcontextprotocol/client";
 import { withoutSecrets } from "@skein/protocol";
-import { type McpPlace, type OpenTransport, openTransport } from "./transport.ts";
+import type { OpenTransport } from "./sandboxed-transport.ts";
+import { type McpPlace, openTransport } from "./transport.ts";
 
 /**
  * An MCP server that this process talks to on behalf of a program in a sandbox: the program sends and gets the messages, and the

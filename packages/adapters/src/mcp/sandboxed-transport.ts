@@ -9,7 +9,15 @@ import {
 } from "@modelcontextprotocol/client";
 import type { Sandbox, SandboxedProcess, SandboxLimits } from "@skein/core";
 import { type GatePlaces, openHosts, withForwarder } from "../sandboxes/host-gate.ts";
-import type { OpenTransport } from "./transport.ts";
+
+/** A way to an MCP server that messages go by. */
+export interface OpenTransport {
+  readonly transport: Transport;
+  /** The last that a started server printed to its standard error, for people. */
+  readonly complaint: () => string;
+  /** Resolves when a started server is gone, and sees to it. */
+  readonly gone: () => Promise<void>;
+}
 
 /** A command that is an MCP server, and what it sees in a sandbox of its own. */
 export interface SandboxedServer {
@@ -64,6 +72,16 @@ export function sandboxedTransport(
     }
   }
 
+  async function noteEnd({ ended }: SandboxedProcess): Promise<void> {
+    const { limit } = await ended;
+    if (limit !== undefined) printed = `It was stopped: ${limit}.`;
+    release();
+    if (isClosed) return;
+    isClosed = true;
+    closing();
+    transport.onclose?.();
+  }
+
   const transport: Transport = {
     async start() {
       const started = await startServer(server);
@@ -73,14 +91,7 @@ export function sandboxedTransport(
         printed = (printed + new TextDecoder().decode(chunk)).slice(-1000);
       });
       receive(child.stdout);
-      void child.ended.then(({ limit }) => {
-        if (limit !== undefined) printed = `It was stopped: ${limit}.`;
-        release();
-        if (isClosed) return;
-        isClosed = true;
-        closing();
-        transport.onclose?.();
-      });
+      void noteEnd(child);
     },
     async send(message: JSONRPCMessage) {
       if (!child || isClosed) throw new Error("The server is not running.");

@@ -6,7 +6,7 @@ import type { Sandbox, SandboxLimits, SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
 import type { GatePlaces } from "../sandboxes/host-gate.ts";
-import { sandboxedTransport } from "./sandboxed-transport.ts";
+import { type OpenTransport, sandboxedTransport } from "./sandboxed-transport.ts";
 
 /** Where an MCP server is: a command that is started here, or an address. */
 export interface McpPlace {
@@ -46,14 +46,6 @@ interface Within {
 const MESSAGE_BYTES = 8 * 1024 * 1024;
 /** A server that does not end when it is asked to is ended. */
 const KILL_AFTER_MS = 500;
-
-export interface OpenTransport {
-  readonly transport: Transport;
-  /** The last that a started server printed to its standard error, for people. */
-  readonly complaint: () => string;
-  /** Resolves when a started server is gone, and sees to it. */
-  readonly gone: () => Promise<void>;
-}
 
 /** `closing` is called as soon as the connection is no longer to be used, which may be long before it is closed. */
 export async function openTransport(name: string, place: McpPlace, closing: () => void): Promise<OpenTransport> {

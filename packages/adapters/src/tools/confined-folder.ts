@@ -40,7 +40,7 @@ export interface FoundFile {
   changed(): Promise<number>;
 }
 
-export interface FileContent {
+interface FileContent {
   /** Relative to the confined folder. */
   readonly shown: string;
   readonly bytes: Uint8Array;

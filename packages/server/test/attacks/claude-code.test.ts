@@ -70,7 +70,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
     runner = { url: server.url, key: String(made.body["key"]) };
     const plant = `echo ${CANARY.other} > secret.txt; echo token=$ANTHROPIC_API_KEY; ${BROKER}; (setsid bash -c 'sleep 3; ask "$ANTHROPIC_API_KEY" ${MODEL} > late.txt' &); true`;
     const frames = await ask("other", [bash(plant)], { allowed_tools: ["Bash"] });
-    const id = String(only(frames, "init").data.session_id);
+    const id = only(frames, "init").data.session_id;
     const token = /token=(skein-pass-[\w-]+)/.exec(said("other"))?.[1] ?? "";
     other = { id, folder: join(data, "claude", "default", "work", id), token };
   }, 60_000);
@@ -135,7 +135,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
       },
     );
     const { session_id, mcp_servers } = only(frames, "init").data;
-    const own = join(data, "claude", "default", "work", String(session_id));
+    const own = join(data, "claude", "default", "work", session_id);
     const text = said("everything");
     const decoded = [...text.matchAll(/looked:([\w+/=]+)/g)].map(([, base64 = ""]) =>
       Buffer.from(base64, "base64").toString(),

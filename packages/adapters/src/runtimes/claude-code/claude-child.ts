@@ -13,13 +13,11 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
-import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
-import { openHosts } from "../../sandboxes/host-gate.ts";
-import { type OwnServer, edgeServers } from "./edge-servers.ts";
+import { type WaysOutStart, openWays } from "./ways-out.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import type { BudgetMeter } from "./budget.ts";
 import { writeBackups } from "./backups.ts";
-import { BROKER_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
+import { type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
@@ -90,10 +88,9 @@ export interface ChildDeps {
   readonly spawn: Spawn;
 }
 
-export interface ChildStart {
+export interface ChildStart extends WaysOutStart {
   readonly sessionId: string;
   readonly key: string;
-  readonly options: Options;
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
   /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
   readonly transcript: () => Promise<Transcript | null>;
@@ -105,12 +102,6 @@ export interface ChildStart {
   readonly allowsTool?: (name: string) => boolean;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
-  /** Hosts that the process may call, if it is in a sandbox. */
-  readonly hosts?: readonly string[];
-  /** Which of its MCP servers are the operator's. */
-  readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
-  /** Why the process may not call this model through the broker, as a sentence. `current` is the model that it was given last. */
-  readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -160,19 +151,8 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   const { sessionId, walls } = start;
   let driver: Driver | undefined;
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
-  const pass = await walls?.broker.issue({
-    refusal: (model) => start.modelRefusal?.(model, now.model) ?? driver?.budget?.refusal(),
-    onUsage: (model, usage) => driver?.budget?.used(model, usage),
-  });
-  const gate = await (walls && openHosts(start.hosts ?? [], walls.places));
-  const edge = await (walls && edgeServers(start.options.mcpServers ?? {}, start.ownServers ?? {}, walls));
-  const options: Options = pass
-    ? {
-        ...start.options,
-        env: { ...start.options.env, ...wayToModel(pass), ...gate?.env },
-        ...(start.options.mcpServers && edge && { mcpServers: edge.servers }),
-      }
-    : start.options;
+  const ways = walls && (await openWays(start, walls, { model: () => now.model, budget: () => driver?.budget }));
+  const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
@@ -230,11 +210,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
       markFolder(configDir);
       if (transcript) writeBackups(transcript, configDir, sessionId);
-      process = spawn(request, [
-        ...(start.places ?? []),
-        ...(pass ? [{ path: pass.socket, access: "read" as const, inside: BROKER_SOCKET }] : []),
-        ...(gate ? [gate.place] : []),
-      ]);
+      process = spawn(request, [...(start.places ?? []), ...(ways?.places ?? [])]);
       if (killed) process.kill("SIGKILL");
       process.agree?.(driver?.terms ?? IDLE);
       return process;
@@ -255,9 +231,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     }
     isOver = true;
     const end = await gone(problem, process);
-    await pass?.close();
-    gate?.close();
-    edge?.close();
+    await ways?.close();
     removeSessionFiles(configDir, sessionId);
     return end;
   }
@@ -297,7 +271,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     attach(next) {
       driver = next;
-      pass?.open();
+      ways?.pass.open();
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
@@ -306,7 +280,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     detach() {
       driver = undefined;
-      pass?.shut();
+      ways?.pass.shut();
       process?.agree?.(IDLE);
     },
     end() {
@@ -320,16 +294,6 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       inbox.end();
       query.close();
     },
-  };
-}
-
-/** How a process in a sandbox reaches the model. The token is of use only to this process, and only while it is driven. */
-function wayToModel({ token }: ModelPass): Record<string, string> {
-  return {
-    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
-    // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
-    ANTHROPIC_BASE_URL: "http://broker",
-    ANTHROPIC_API_KEY: token,
   };
 }
 
