@@ -1,47 +1,54 @@
-import { request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
 import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-request.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-/** `fetch` for texts, to addresses that were checked and to those very ones. Redirects are handed back, not followed. */
-export function guardedFetch(
+/**
+ * `fetch` for addresses that somebody else chose, with answers that stream. Every connection is made to an address that was
+ * checked, and to that very one. Redirects are handed back, not followed. Bodies are text or bytes.
+ */
+export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
-): (url: string | URL, init?: RequestInit) => Promise<Response> {
+): typeof globalThis.fetch {
   const { allowsAddress = isPublicAddress } = places;
-  const lookup = guardedLookup(allowsAddress, places.lookup);
-  return async (given, init = {}) => {
-    const url = new URL(given);
+  // Connections of these agents were all checked when they were made.
+  const options = { keepAlive: true, lookup: guardedLookup(allowsAddress, places.lookup) };
+  const [plain, encrypted] = [new HttpAgent(options), new HttpsAgent(options)];
+
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input);
     checkUrl(url, places);
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    if (isIP(host) !== 0 && !allowsAddress(host)) throw new Error(`${host} is not a place on the public internet.`);
-    const { method = "GET", headers, body, signal } = init;
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
-    return new Promise((resolve, reject) => {
-      const sent = send(
+    // A literal address is never looked up, so it is checked here.
+    if (isIP(host) !== 0 && !allowsAddress(host)) throw new TypeError(`${host} may not be connected to.`);
+    const { method = "GET", body, signal } = init;
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const isEncrypted = url.protocol === "https:";
+      const sent = (isEncrypted ? requestHttps : requestHttp)(
         url,
         {
           method,
-          lookup,
-          headers: { ...Object.fromEntries(new Headers(headers)), "accept-encoding": "identity" },
-          // A connection that was kept open would not be checked again.
-          agent: false,
+          agent: isEncrypted ? encrypted : plain,
+          headers: Object.fromEntries(new Headers(init.headers)),
           ...(signal && { signal }),
         },
-        (answer) => {
-          const { statusCode: status = 502, statusMessage = "" } = answer;
-          const isEmpty = status === 204 || status === 304;
-          const kept = Object.entries(answer.headers).flatMap(([name, value]) =>
-            typeof value === "string" ? [[name, value] as [string, string]] : [],
-          );
-          if (isEmpty) answer.resume();
-          const stream = isEmpty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>);
-          resolve(new Response(stream, { status, statusText: statusMessage, headers: kept }));
-        },
+        resolve,
       );
-      sent.on("error", reject);
-      sent.end(typeof body === "string" ? body : undefined);
+      // As `fetch` has it: the reason of a connection that failed is the cause.
+      sent.on("error", (error) => reject(signal?.aborted ? error : new TypeError("fetch failed", { cause: error })));
+      sent.end(body);
     });
+    const { statusCode: status = 500, headers } = response;
+    const shown = Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    const stream = Readable.toWeb(response) as ReadableStream<Uint8Array>;
+    return new Response(EMPTY.has(status) ? null : stream, { status, headers: Object.fromEntries(shown) });
   };
 }
+
+/** Statuses whose answers have no body. */
+const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);

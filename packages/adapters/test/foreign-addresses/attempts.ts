@@ -8,9 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
 import { openHosts } from "@skein/adapters/sandboxes/host-gate";
-import { createStandardTools } from "@skein/adapters/tools";
+import { createGuardedFetch, createStandardTools } from "@skein/adapters/tools";
 import type { Workplace } from "@skein/core";
-import { guardedFetch } from "../../src/tools/guarded-fetch.ts";
 
 const PUBLIC = "93.184.216.34";
 const METADATA = "169.254.169.254";
@@ -100,7 +99,7 @@ try {
     for (let time = 0; time < 6; time++) await run("WebFetch", { url: "http://changing.test/" }).catch(ignored);
   });
   results["an MCP server's address"] = await during(async () => {
-    const send = guardedFetch({ lookup });
+    const send = createGuardedFetch({ lookup });
     for (const url of forbidden) await send(url).catch(ignored);
     for (let time = 0; time < 6; time++) await send("http://changing.test/").catch(ignored);
   });

@@ -1,6 +1,6 @@
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { McpEdge, McpPlace } from "../../mcp/index.ts";
-import { guardedFetch } from "../../tools/guarded-fetch.ts";
+import { createGuardedFetch } from "../../tools/guarded-fetch.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 
 type Servers = NonNullable<Options["mcpServers"]>;
@@ -54,7 +54,7 @@ function placeOf(
       const { url, headers = {} } = server;
       // The operator's own servers may be anywhere; those of a request only where requests may go.
       const allowed = own ? { allowsAddress: () => true, allowsPort: () => true } : places;
-      return { url, headers, sse: server.type === "sse", fetch: guardedFetch(allowed ?? {}) };
+      return { url, headers, sse: server.type === "sse", fetch: createGuardedFetch(allowed ?? {}) };
     }
     case "sdk":
       return undefined;
