@@ -120,7 +120,7 @@ test("doctor says whether the secrets of the store are sealed, and names a key t
   expect(await look()).toContain(
     "note secrets Secrets of webhooks, hooks and sessions are kept in the store as they are.",
   );
-  expect(await look()).toContain("There is 1 secret in clear.");
+  expect(await look()).toContain("In clear now: 1 secret.");
   const key = randomBytes(32).toString("base64");
   expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/note secrets 1 secret in clear .*`skein keys seal` seals/);
   await call(["keys", "seal", "--data", data], { env: { ...environmentOf(data), SKEIN_SECRETS_KEY: key }, cwd: data });

@@ -140,14 +140,7 @@ async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): P
     try {
       await checkSealedWith(opened.records, vault, lost, { notes: false });
       const open = await countUnsealed(opened.records);
-      if (!vault)
-        return [
-          {
-            what,
-            state: "note",
-            says: `${fromNowOn} There ${open === 1 ? "is" : "are"} ${counted(open, "secret")} in clear.`,
-          },
-        ];
+      if (!vault) return [{ what, state: "note", says: `${fromNowOn} In clear now: ${counted(open, "secret")}.` }];
       return open > 0
         ? [
             {
