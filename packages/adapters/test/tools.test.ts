@@ -15,7 +15,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type StandardToolsOptions, createAskUserQuestion, createStandardTools } from "@skein/adapters/tools";
-import type { Tool } from "@skein/core";
+import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
+import type { Sandbox, Tool } from "@skein/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
@@ -312,6 +313,43 @@ describe.each(KINDS)("%s", (_, sandbox) => {
     });
   });
 });
+
+test.skipIf(!hasBubblewrap)(
+  "where a session has a sandbox, every file is opened in it, and only Write and Edit may write",
+  async () => {
+    const { folder, tool } = toolsWorld();
+    const opened = await openSandbox();
+    if ("problem" in opened) throw new Error(opened.problem);
+    const started: string[] = [];
+    const sandbox: Sandbox = {
+      ...opened.sandbox,
+      start(program) {
+        started.push(program.places.map(({ path, access }) => `${access} ${path}`).join(", "));
+        return opened.sandbox.start(program);
+      },
+    };
+    const calls: readonly (readonly [string, object, readonly string[]])[] = [
+      ["Read", { file_path: "a.txt" }, ["read"]],
+      ["Write", { file_path: "new.txt", content: "new" }, ["write"]],
+      ["Edit", { file_path: "a.txt", old_string: "two", new_string: "2" }, ["read", "write"]],
+      ["Glob", { pattern: "*" }, ["read"]],
+      ["Grep", { pattern: "one" }, ["read", "read"]],
+    ];
+    for (const [name, input, accesses] of calls) {
+      started.length = 0;
+      await tool(name).run(input, {
+        sessionId: "s",
+        runId: "r",
+        toolUseId: "t",
+        idempotencyKey: "s/t",
+        workingDirectory: null,
+        workplace: async () => ({ folder, sandbox }),
+        signal: new AbortController().signal,
+      });
+      expect([name, ...started]).toEqual([name, ...accesses.map((access) => `${access} ${folder}`)]);
+    }
+  },
+);
 
 describe("Bash", () => {
   test("runs in the folder with a bare environment: no key of ours is in it", async () => {

@@ -28,6 +28,9 @@ type Controller = (typeof CONTROLLERS)[number];
 /** The folder of each controller in which groups can be made. All the same in version 2. */
 type Parents = Readonly<Record<Controller, string>>;
 
+/** Whether the groups of this process are removed at its end: once, however often they are opened. */
+let tidied = false;
+
 /** Finds the groups of this process and tries them. `files` stands for `/proc/self`. */
 export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem: string } {
   try {
@@ -42,6 +45,8 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
     const cgroups = createCgroups(version, own);
     // Only what was tried is counted on.
     cgroups.create({ totalMemoryBytes: 1024 ** 3, processes: 16 }).remove();
+    if (!tidied) process.once("exit", () => removeAll([...new Set(Object.values(own))], 1));
+    tidied = true;
     return cgroups;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -66,7 +71,7 @@ function createCgroups(version: 1 | 2, own: Parents): Cgroups {
       return {
         joins: distinct.map((folder) => join(folder, "cgroup.procs")),
         exceeded: () => exceeded(version, folders, limits),
-        remove: () => removeAll([...distinct, ...Object.values(own)]),
+        remove: () => removeAll(distinct),
       };
     },
   };
@@ -149,7 +154,7 @@ function sweep(parent: string): void {
     if (pid === undefined || Number(pid) === process.pid || isAlive(Number(pid))) continue;
     const folder = join(parent, name);
     const groups = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
-    removeAll([...groups.map((each) => join(folder, each.name)), folder]);
+    removeAll([...groups.map((each) => join(folder, each.name)), folder], 1);
   }
 }
 
@@ -162,14 +167,22 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A group with processes or groups in it stays: it is removed with the last of them. */
-function removeAll(folders: readonly string[]): void {
-  for (const folder of new Set(folders))
-    try {
-      rmdirSync(folder);
-    } catch {
-      // Somebody is in it, or it is gone.
-    }
+/** Removes groups, inner ones first. One with processes in it is tried again: they may still be dying. */
+function removeAll(folders: readonly string[], tries = REMOVE_TRIES): void {
+  const left = folders.filter((folder) => !isRemoved(folder));
+  if (left.length > 0 && tries > 1) setTimeout(() => removeAll(left, tries - 1), REMOVE_MS).unref();
+}
+
+const REMOVE_TRIES = 20;
+const REMOVE_MS = 50;
+
+function isRemoved(folder: string): boolean {
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  }
 }
 
 function make(folder: string): void {
