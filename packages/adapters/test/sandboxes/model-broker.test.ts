@@ -55,8 +55,7 @@ test.each([false, true])(
   "a call goes to the model with the real key, and its usage is told (stream: %s)",
   async (stream) => {
     const told: [string, ReportedUsage][] = [];
-    const settle = (model: string) => (usage: ReportedUsage | undefined) => void (usage && told.push([model, usage]));
-    const pass = await issue({ pay: async ({ model }) => ({ settle: settle(model) }) });
+    const pass = await issue({ onUsage: (model, usage) => told.push([model, usage]) });
     pass.open();
     const { status, body } = await ask(pass, { stream, prompt: script([{ text: "a fine answer" }]) });
     expect([status, body.includes("fine answer")]).toEqual([200, true]);
@@ -75,7 +74,7 @@ test.each([
   ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
 ])("%s is refused, and nothing is sent", async (_, change, status, message) => {
   const pass = await issue({
-    pay: async ({ model }) => (model === MODEL ? { settle() {} } : `This session may not call ${model}.`),
+    refusal: (model) => (model === MODEL ? undefined : `This session may not call ${model}.`),
   });
   pass.open();
   const before = simulator.ledger.calls().length;

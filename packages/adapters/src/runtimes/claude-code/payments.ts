@@ -1,5 +1,6 @@
 import type { SessionState, SpendGate } from "@skein/core";
-import { type ReportedUsage as Reported, costOfCall } from "../../sandboxes/model-broker/usage-of-answer.ts";
+import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer.ts";
+import { reportedCost } from "./budget.ts";
 import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
@@ -42,8 +43,8 @@ export function createPayments(spend: SpendGate | undefined, simulated: boolean)
         return `What is left of the caps on spending for today does not pay for an answer of ${maxTokens} tokens, which Claude Code asks for.`;
       }
       return {
-        settle(usage: Reported | undefined) {
-          const cost = simulated || !usage ? 0n : costOfCall(model, usage);
+        settle(usage: ReportedUsage | undefined) {
+          const cost = simulated || !usage ? 0n : reportedCost(model, usage);
           drive.paid += cost;
           void spend.settleNamed(drive.state(), name, cost).catch(() => undefined);
         },

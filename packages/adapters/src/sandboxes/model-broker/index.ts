@@ -21,6 +21,10 @@ export interface ModelBroker {
 }
 
 export interface PassRules {
+  /** Why a call of this model is refused now, as a sentence; undefined if it may go on. Asked before each call. */
+  readonly refusal?: (model: string) => string | undefined;
+  /** Told what each call has cost, as far as the model reported it. */
+  readonly onUsage?: (model: string, usage: ReportedUsage) => void;
   /** Asked before each call: a sentence refuses it, otherwise `settle` is told what the call used, as far as the model reported it. */
   readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
 }
@@ -96,12 +100,17 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
     const body = await buffer(request);
     const { model, maxTokens } = callIn(body);
     if (model === undefined) return refuse(response, 400, "invalid_request_error", "The request names no model.");
+    const refusal = rules.refusal?.(model);
+    if (refusal !== undefined) return refuse(response, 403, "permission_error", refusal);
     const { signal } = session;
     const costs = pathname === "/v1/messages";
     const paid = costs ? await rules.pay?.({ model, maxTokens, bytes: body.length }) : undefined;
     if (typeof paid === "string") return refuse(response, 403, "permission_error", paid);
     let usage: ReportedUsage | undefined;
-    const onUsage = (told: ReportedUsage): void => void (usage = told);
+    const onUsage = (told: ReportedUsage): void => {
+      usage = told;
+      rules.onUsage?.(model, told);
+    };
     await forwardRequest({ request, response, body, path: `${pathname}${search}`, signal, onUsage }, deps).finally(() =>
       paid?.settle(usage),
     );

@@ -1,5 +1,4 @@
 import { Transform } from "node:stream";
-import { exactCost, priceCall } from "@skein/protocol";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 
@@ -11,13 +10,6 @@ export const ReportedUsage = z.object({
   cache_read_input_tokens: z.number().nullish(),
 });
 export type ReportedUsage = z.infer<typeof ReportedUsage>;
-
-/** What an answer with this usage cost, in pico-dollars; 0 for a model without a price. */
-export function costOfCall(model: string, usage: ReportedUsage): bigint {
-  const counts = Object.fromEntries(Object.entries(usage).filter(([, count]) => typeof count === "number"));
-  const cost = priceCall(model, { input_tokens: 0, output_tokens: 0, ...counts });
-  return cost ? exactCost(cost).total : 0n;
-}
 
 const WithUsage = z.object({
   usage: ReportedUsage.optional(),
