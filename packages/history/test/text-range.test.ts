@@ -29,7 +29,14 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     "the usage and the stop reason of an answer are no text",
     {
       ...head,
-      message: { id: "m", type: "message", role: "assistant", content: [{ type: "text", text: "hello" }], stop_reason: "tool_use", usage },
+      message: {
+        id: "m",
+        type: "message",
+        role: "assistant",
+        content: [{ type: "text", text: "hello" }],
+        stop_reason: "tool_use",
+        usage,
+      },
       type: "assistant",
       ...tail,
     },
@@ -40,7 +47,11 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     "usage and stop_reason in the input of a tool are text, also when the message has none",
     {
       type: "assistant",
-      message: { content: [{ type: "tool_use", id: "t", name: "X", input: { a: 1, stop_reason: "kept", usage: { deep: "kept too" } } }] },
+      message: {
+        content: [
+          { type: "tool_use", id: "t", name: "X", input: { a: 1, stop_reason: "kept", usage: { deep: "kept too" } } },
+        ],
+      },
       ...tail,
     },
     ["stop_reason", "kept", "usage", "kept too", "X"],
@@ -66,7 +77,11 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
   ],
   [
     "the id of a call is text in a block whose kind is not known",
-    { type: "assistant", message: { content: [{ type: "web_search_tool_result", tool_use_id: "srv1", content: [] }] }, ...tail },
+    {
+      type: "assistant",
+      message: { content: [{ type: "web_search_tool_result", tool_use_id: "srv1", content: [] }] },
+      ...tail,
+    },
     ["tool_use_id", "srv1"],
     ["uuid"],
   ],
@@ -76,8 +91,18 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     ["hello"],
     ["uuid"],
   ],
-  ["a line that repeats after every turn has no text", { type: "file-history-snapshot", messageId: "m", snapshot: {} }, [], ["messageId"]],
-  ["a line of an unknown type is text as a whole", { type: "new-thing", uuid: "u", note: { a: "hello" } }, ["note", "hello", "uuid"], []],
+  [
+    "a line that repeats after every turn has no text",
+    { type: "file-history-snapshot", messageId: "m", snapshot: {} },
+    [],
+    ["messageId"],
+  ],
+  [
+    "a line of an unknown type is text as a whole",
+    { type: "new-thing", uuid: "u", note: { a: "hello" } },
+    ["note", "hello", "uuid"],
+    [],
+  ],
 ])("%s", (_, line, has, lacks) => {
   const range = rangeIn(JSON.stringify(line));
   for (const word of has) expect(range).toContain(word);

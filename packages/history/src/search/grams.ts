@@ -121,7 +121,9 @@ function foldPiece(state: Grams, piece: Piece): void {
       }
     }
   });
-  texts.forEach((list, which) => (segment.bits[which] = bitmapOf(list, segment.bits[which] ?? nothing, fullest[which] ?? 1)));
+  texts.forEach(
+    (list, which) => (segment.bits[which] = bitmapOf(list, segment.bits[which] ?? nothing, fullest[which] ?? 1)),
+  );
   segment.end = offset + (end - start);
 }
 
