@@ -36,8 +36,9 @@ export function textRangeOf(bytes: Buffer, start: number, end: number, range: Te
     range.until = tailAt;
   }
   if (type !== "user" && type !== "assistant") return;
-  const content = bytes.indexOf(contentKey, nestedAt);
-  range.from = content < 0 || content > tailAt ? nestedAt : insideBlock(bytes, content + contentKey.length, tailAt);
+  // Within the line: a key that is missing would be looked for in all the other lines of the region.
+  const content = bytes.subarray(nestedAt, tailAt).indexOf(contentKey);
+  range.from = content < 0 ? nestedAt : insideBlock(bytes, nestedAt + content + contentKey.length, tailAt);
   range.until = type === "user" ? beforeResult(bytes, range.from, tailAt) : afterContent(bytes, range.from, tailAt);
 }
 
@@ -66,8 +67,9 @@ function isAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
 
 /** Where the message of a user line ends, if the tool's result as Claude Code keeps it for itself follows; otherwise `until`. */
 function beforeResult(bytes: Buffer, from: number, until: number): number {
-  let at = bytes.lastIndexOf(resultKey, until);
-  if (at < from) return until;
+  const found = bytes.subarray(from, until).lastIndexOf(resultKey);
+  if (found < 0) return until;
+  let at = from + found;
   // Back over plain pairs, such as the uuid and the time, to the end of the message.
   while (bytes[at - 1] === 0x22) {
     const value = bytes.lastIndexOf(0x22, at - 2);
@@ -83,8 +85,8 @@ function beforeResult(bytes: Buffer, from: number, until: number): number {
 /** Where the content of an answer ends, if its stop reason or its usage follows and the message is the last nested value; otherwise `until`. */
 function afterContent(bytes: Buffer, from: number, until: number): number {
   for (const key of endKeys) {
-    const at = bytes.lastIndexOf(key, until);
-    if (at >= from && endOfPairs(bytes, at, until) === until) return at;
+    const at = bytes.subarray(from, until).lastIndexOf(key);
+    if (at >= 0 && endOfPairs(bytes, from + at, until) === until) return from + at;
   }
   return until;
 }
