@@ -19,7 +19,7 @@ import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-provide
 import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
 
 /** A model object of the AI SDK, with what is known of the model. */
-export interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
+interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
   readonly model: Parameters<typeof createAiSdkModel>[0]["model"];
 }
 

@@ -11,11 +11,13 @@ import { cutStream } from "../failures-of-openai.ts";
 import { partFailure } from "./failures.ts";
 import type { CarriedPart } from "./carried-part.ts";
 
-/** Reads the parts of a stream. An answer counts only if the provider said its end and no part was an error. */
-export function createPartReader(answer: AnswerStream): {
+interface PartReader {
   add(part: LanguageModelV4StreamPart): void;
   end(): ModelReply;
-} {
+}
+
+/** Reads the parts of a stream. An answer counts only if the provider said its end and no part was an error. */
+export function createPartReader(answer: AnswerStream): PartReader {
   const blocks = new Map<string, { index?: number; metadata?: SharedV4ProviderMetadata }>();
   let finish: { readonly usage: LanguageModelV4Usage; readonly finishReason: LanguageModelV4FinishReason } | undefined;
 
@@ -26,14 +28,10 @@ export function createPartReader(answer: AnswerStream): {
     return block;
   }
 
-  function carry(index: number, data: CarriedPart): void {
-    answer.carry(index, data);
-  }
-
   /** The end of a text or of reasoning. One without words is kept for what its provider put beside it. */
   function endBlock(key: string, metadata: SharedV4ProviderMetadata | undefined, isText: boolean): void {
     const { index, metadata: told } = blockOf(key, metadata);
-    if (told && index !== undefined) carry(index, { metadata: told });
+    if (told && index !== undefined) answer.carry(index, { metadata: told } satisfies CarriedPart);
     if (told && index === undefined) answer.opaque({ metadata: told, ...(isText && { isText }) } satisfies CarriedPart);
     answer.closeBlock();
     blocks.delete(key);
@@ -42,7 +40,7 @@ export function createPartReader(answer: AnswerStream): {
   function callBlock(id: string, name: string, metadata: SharedV4ProviderMetadata | undefined): number {
     const block = blockOf(`call ${id}`, metadata);
     block.index ??= answer.call({ id, name });
-    if (block.metadata) carry(block.index, { metadata: block.metadata, ...(callIdOf(id) !== id && { id }) });
+    if (block.metadata) answer.carry(block.index, { metadata: block.metadata, ...(callIdOf(id) !== id && { id }) });
     return block.index;
   }
 
