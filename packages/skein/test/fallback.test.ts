@@ -47,7 +47,7 @@ async function models(
       request.resume().once("end", () => behaves(response, asked[name] ?? 0));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void server.close().closeAllConnections());
+    onTestFinished(() => server.close().closeAllConnections());
     await createModels({ records: store.records }).add({
       name: `openai-compatible/${name}`,
       settings: {

@@ -132,7 +132,7 @@ function assistantParts(block: ContentBlock): readonly AssistantPart[] {
 }
 
 function carriedIn(block: ContentBlock): CarriedPart {
-  return (carryOf(block)?.data ?? {}) as CarriedPart;
+  return carryOf(block)?.data ?? {};
 }
 
 /** The id that the provider itself gave a call. */
