@@ -13,11 +13,12 @@ function line(queue: FairQueue) {
     held,
     ask(tenant: string, count = 1, size = 1): void {
       for (let each = 0; each < count; each++)
-        void queue.take(tenant, { size }).then((giveBack) => {
+        void (async () => {
+          const giveBack = await queue.take(tenant, { size });
           if (!giveBack) return;
           served.push(tenant);
           held.push({ name: tenant, giveBack });
-        });
+        })();
     },
     async endOne(tenant?: string): Promise<void> {
       const at = held.findIndex(({ name }) => tenant === undefined || name === tenant);
