@@ -1,6 +1,6 @@
 /** The page of the shop: `node server.ts [PORT] [FOLDER]`. Customers ask on it, and staff approve refunds below. */
 import { mkdirSync, readFileSync } from "node:fs";
-import { type IncomingMessage, createServer } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { join } from "node:path";
 import { openStore } from "skein";
 import { z } from "zod";
@@ -31,17 +31,25 @@ const routes: Record<string, (body: unknown) => Promise<unknown>> = {
   },
 };
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => void answer(request, response));
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const route = routes[`${request.method} ${request.url}`];
-  if (request.url === "/") return response.setHeader("content-type", "text/html").end(page);
-  if (!route) return response.writeHead(404).end();
+  if (request.url === "/") {
+    response.setHeader("content-type", "text/html").end(page);
+    return;
+  }
+  if (!route) {
+    response.writeHead(404).end();
+    return;
+  }
   response.setHeader("content-type", "application/json");
   try {
     response.end(JSON.stringify(await route(await bodyOf(request))));
   } catch (error) {
     response.writeHead(400).end(JSON.stringify({ error: error instanceof Error ? error.message : "failed" }));
   }
-});
+}
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const text = await new Response(request).text();
