@@ -19,6 +19,7 @@ import { writeBackups } from "./backups.ts";
 import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
+import { createOutputLimits } from "./output-limits.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
@@ -71,6 +72,8 @@ export interface Child {
   readonly stored: Set<string>;
   /** Its model and its mode, which can be changed while it runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
+  /** How many tokens an answer can have had at most; undefined if nobody knows. */
+  mostOutput(apiMessageId: string): number | undefined;
   send(message: SDKUserMessage): void;
   attach(driver: Driver): void;
   detach(): void;
@@ -149,7 +152,8 @@ const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives thi
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;
-  const pass = await walls?.broker.issue({});
+  const outputs = createOutputLimits(start.options.env?.["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
+  const pass = await walls?.broker.issue({ onBegun: outputs.note });
   const gate = await (walls && openHosts(start.hosts ?? [], walls.places));
   const options = pass
     ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
@@ -272,6 +276,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
     now: { model: options.model, permissionMode: options.permissionMode },
+    mostOutput: outputs.of,
     send(message) {
       wasPrompted = true;
       inbox.put(message);
