@@ -62,7 +62,8 @@ describe("postgres: what can go wrong", () => {
       // Never the one that is ended: it does not look for deadlocks.
       await other.query("set deadlock_timeout = '1h'; begin; lock table skein.log_events in exclusive mode");
       const appending = script.append([edited]);
-      const waits = "select count(*)::integer as n from pg_locks where not granted and relation = 'skein.log_events'::regclass";
+      const waits =
+        "select count(*)::integer as n from pg_locks where not granted and relation = 'skein.log_events'::regclass";
       await expect.poll(async () => (await other.query(waits)).rows).toEqual([{ n: 1 }]);
       await other.query("select from skein.heads where session_id = $1 for update", [script.sessionId]);
       await other.query("commit");

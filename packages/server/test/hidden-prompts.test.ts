@@ -54,7 +54,7 @@ async function shown(url: string, key: string, path: string, accept = "*/*"): Pr
   const silence = setTimeout(() => over.abort(), 200);
   try {
     for await (const bytes of response.body ?? []) {
-      text += decoder.decode(bytes as Uint8Array, { stream: true });
+      text += decoder.decode(bytes, { stream: true });
       if (text.includes("event: session.completed")) break;
     }
   } catch (error) {
@@ -75,7 +75,8 @@ test("no route, stream or export shows a system prompt to a key that may only re
   const showing: string[] = [];
   for (const path of addresses(made))
     for (const accept of path.endsWith("/events") ? ["application/json", "text/event-stream"] : ["*/*"]) {
-      for (const key of [reader, asker]) expect([path, await shown(made.url, key, path, accept)].join(" ")).not.toContain(SECRET);
+      for (const key of [reader, asker])
+        expect([path, await shown(made.url, key, path, accept)].join(" ")).not.toContain(SECRET);
       if ((await shown(made.url, runner, path, accept)).includes(SECRET)) showing.push(`${path} ${accept}`);
     }
   // The same addresses do show it to a key that may run agents.

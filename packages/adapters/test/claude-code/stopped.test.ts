@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { openNone } from "@skein/adapters/sandboxes/none";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createSessions } from "@skein/core";
-import { NO_USAGE, priceCall } from "@skein/protocol";
+import { priceCall } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
@@ -102,7 +102,8 @@ test("what an answer that broke off may have cost is reserved where the length o
   const events = await ended(sessionId, runId);
   expect(simulator.ledger.calls({ kind: "messages" })[0]?.request).toMatchObject({ max_tokens: most });
   const [lost] = only(events, "step.abandoned");
-  const { model = "", usage = NO_USAGE, cost, reserved_micros } = lost?.data ?? {};
+  if (!lost) throw new Error("No answer broke off.");
+  const { model, usage, cost, reserved_micros } = lost.data;
   const limit = priceCall(model, { ...usage, output_tokens: most });
   expect(reserved_micros).toBe((limit?.total_micros ?? 0) - (cost?.total_micros ?? 0));
   expect(reserved_micros).toBeGreaterThan(0);

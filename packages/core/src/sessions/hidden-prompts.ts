@@ -43,7 +43,7 @@ function shownEvent(event: Event): Event {
 }
 
 function shownConfig(config: AgentConfig): AgentConfig {
-  if (config.show_system_prompt === true) return config;
+  if (config.show_system_prompt) return config;
   const claude = config.extras["claude"] as JsonObject | undefined;
   return {
     ...config,
@@ -61,7 +61,10 @@ function shownOptions(options: JsonObject): JsonObject {
     ...(typeof system_prompt_append === "string" && { system_prompt_append: hidden(system_prompt_append) }),
     ...(isObject(agents) && {
       agents: Object.fromEntries(
-        Object.entries(agents).map(([name, agent]) => [name, isObject(agent) ? { ...agent, prompt: HIDDEN_PROMPT } : agent]),
+        Object.entries(agents).map(([name, agent]) => [
+          name,
+          isObject(agent) ? { ...agent, prompt: HIDDEN_PROMPT } : agent,
+        ]),
       ),
     }),
   };

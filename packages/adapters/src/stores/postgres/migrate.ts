@@ -29,7 +29,8 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
     const missing = MIGRATIONS.filter(({ number }) => number > current);
     const last = missing.findLast(({ concurrent }) => !concurrent);
     for (const migration of missing)
-      if (migration !== last && !migration.concurrent) await inTransaction(client, migration.locks, () => apply(client, migration));
+      if (migration !== last && !migration.concurrent)
+        await inTransaction(client, migration.locks, () => apply(client, migration));
     if (last || !(await viewsAreCurrent(client)))
       await inTransaction(client, last?.locks, async () => {
         if (last) await apply(client, last);
