@@ -23,7 +23,7 @@ describe("skein run", () => {
   test("in production a missing key is an error, and nothing is said of a simulation that answers", async () => {
     const env = { ...environmentOf(dataFolder()), NODE_ENV: "production" };
     const { code, out, err } = await call(["run", "Hello"], { env });
-    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toMatch(/^No ANTHROPIC_API_KEY is set, and NODE_ENV is production\. .*\n$/);
   });
 

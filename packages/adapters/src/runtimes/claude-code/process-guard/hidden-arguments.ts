@@ -74,13 +74,11 @@ function makeOwn(folder: string): void {
     throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
 }
 
-/** Removes what processes that were killed have left in the folder. */
+/** Removes what processes that were killed have left in the folder, and the folder if nothing else was in it. */
 export function sweepHidden(folder: string): void {
-  for (const name of namesIn(folder)) {
-    const owner = decodeURIComponent(name.slice(0, name.lastIndexOf("-")));
-    if (isDeadOwner(owner)) rmSync(join(folder, name), { recursive: true, force: true });
-  }
-  removeEmpty(folder);
+  const left = namesIn(folder).filter((name) => isDeadOwner(decodeURIComponent(name.slice(0, name.lastIndexOf("-")))));
+  for (const name of left) rmSync(join(folder, name), { recursive: true, force: true });
+  if (left.length > 0) removeEmpty(folder);
 }
 
 function namesIn(folder: string): readonly string[] {
