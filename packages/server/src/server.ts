@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import websocket from "@fastify/websocket";
-import { createAuditLog, forgetServed } from "@skein/core";
+import { createAuditLog, forgetServed, withHiddenPrompts } from "@skein/core";
 import { type Ids, createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
@@ -83,7 +83,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const places = createSharedPlaces(limits, deps.isShared ?? (() => false));
   const webhooks = createWebhooks({
     places: places.notices,
-    store: deps.store,
+    // Whoever receives a webhook has no key: it is told what readers see.
+    store: withHiddenPrompts(deps.store),
     sender: deps.webhookSender ?? NO_SENDER,
     ids,
     now,
