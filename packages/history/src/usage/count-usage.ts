@@ -1,7 +1,8 @@
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discoverUnread } from "../sources/claude-code/discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
+import { countAgents } from "./count-agents.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { withStore } from "../list/sessions.ts";
@@ -19,7 +20,7 @@ import type { SessionUsage, UsageReport } from "./usage-report.ts";
 /** Makes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
   return await withStore(options, async (store) => {
-    const { files, roots } = discover(options);
+    const { files, roots } = discoverUnread(options);
     const { workspace, since, until, signal, onProgress } = options;
     const timeZone = options.timeZone ?? localTimeZone();
     const isWhole = workspace === undefined && since === undefined && until === undefined && store.keeps;
@@ -33,8 +34,10 @@ export async function countUsage(options: UsageOptions): Promise<UsageReport> {
     if (known) return withForecast(known);
     const counter = createCallCounter();
     const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
-    const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
-    const unreadable = failed.map(({ file, error }) => ({ path: file.path, reason: error.message }));
+    const own = files.filter(({ origin }) => !origin);
+    const { failed } = await foldFiles(usageFacet, own, { store, signal, onProgress, onState });
+    const failedAgents = await countAgents(files, { options, store, onState });
+    const unreadable = [...failed, ...failedAgents].map(({ file, error }) => ({ path: file.path, reason: error.message }));
     const made: SavedReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);
     return withForecast(made);

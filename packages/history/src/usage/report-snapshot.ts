@@ -9,13 +9,14 @@ import type { UsageReport } from "./usage-report.ts";
 /** Without what depends on the current time. */
 export type SavedReport = Omit<UsageReport, "activeBlock">;
 
-const snapshot = { name: "usage-report", version: 4 };
+const snapshot = { name: "usage-report", version: 5 };
 
 /** Everything that a report without filters depends on. */
 export function fingerprint(files: readonly DataFile[], timeZone: string): string {
   const hash = createHash("sha256");
   hash.update(`${PRICES_VERSION}\n${timeZone}\n${usageFacet.version}\n`);
-  for (const { path, size, mtimeMs, inode } of files) hash.update(`${path}\0${size}\0${mtimeMs}\0${inode}\n`);
+  for (const { path, size, mtimeMs, inode, origin } of files)
+    hash.update(origin ? `${path}\0${origin.stamp}\n` : `${path}\0${size}\0${mtimeMs}\0${inode}\n`);
   return hash.digest("hex");
 }
 

@@ -13,6 +13,18 @@ export interface MirroredUnit {
   readonly meta: Readonly<Record<string, string>>;
   /** Where the translated lines are, below the mirror. */
   readonly place: string;
+  /** When the session last did something, as far as that is known without reading it. */
+  readonly lastMs: number;
+  readonly bytes: number;
+  /** The lines that were made, and the stamp that the session had then. */
+  readonly lines?: MadeLines;
+}
+
+export interface MadeLines {
+  readonly stamp: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly inode: number;
 }
 
 export interface MirrorState {
@@ -26,16 +38,20 @@ export interface MirrorState {
 }
 
 /** Raise it when a translation changes: everything is then translated again. */
-const version = 1;
+const version = 2;
+
+export function emptyState(source: SourceName, root: string): MirrorState {
+  return { v: version, source, root, units: {}, problems: [], claims: [] };
+}
 
 export function loadState(folder: string, source: SourceName, root: string): MirrorState {
-  const empty = { v: version, source, root, units: {}, problems: [], claims: [] };
   try {
     const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as MirrorState;
-    return state.v === version && state.source === source && state.root === root ? state : empty;
+    if (state.v === version && state.source === source && state.root === root) return state;
   } catch {
-    return empty;
+    // There is none yet, or it was cut off: everything is looked at again.
   }
+  return emptyState(source, root);
 }
 
 export function saveState(folder: string, state: MirrorState): void {

@@ -93,7 +93,7 @@ function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
 function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
   const { id, time_updated: updated, messages, newest, parts } = row;
   const stamp = [form, updated, messages, newest, parts].map(String).join(" ");
-  return { id: String(id), root, path, stamp, mtimeMs: Number(updated) || 0, extra: { form } };
+  return { id: String(id), root, path, bytes: 0, stamp, mtimeMs: Number(updated) || 0, extra: { form } };
 }
 
 function storedSessions(root: string, problems: Problem[]): readonly Unit[] {

@@ -7,6 +7,7 @@ import { parseLine } from "../../scan/parse-line.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { readFile } from "../../scan/read-file.ts";
 import type { Problem, Unit } from "./source.ts";
+import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
 /** The entries of a folder; none if it is not there. What cannot be read is a problem. */
@@ -59,12 +60,24 @@ export function eachLine(path: string, onLine: (bytes: Buffer, number: number, i
   onRegion({ bytes, start: 0, end: bytes.length, offset: 0, tooLong: false, unterminated: bytes.at(-1) !== 0x0a });
 }
 
-/** Calls back for each record of a file of JSON lines. Damaged lines are written as they are. */
+/** Which lines of a file are needed to count tokens: the first one, and those with one of these texts. */
+export type UsageMarks = readonly string[];
+
+/**
+ * Calls back for each record of a file of JSON lines. Damaged lines are written as they are. If only the usage is wanted,
+ * lines without any of the marks are not parsed.
+ */
 export function eachRecord(
   path: string,
-  writer: TranscriptWriter,
+  { writer, marks }: { readonly writer: TranscriptWriter; readonly marks?: UsageMarks | undefined },
   onRecord: (value: Value, from: string) => void,
 ): void {
+  if (writer.wants === "usage" && marks && !path.endsWith(".zst")) {
+    eachMarkedLine(path, marks, (bytes, offset) => {
+      for (const { value } of parseLine(bytes, { line: 1, offset }, () => {})) onRecord(value, `byte ${offset}`);
+    });
+    return;
+  }
   eachLine(path, (bytes, number, unterminated) => {
     const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
       // A line of these kinds is read all the same.

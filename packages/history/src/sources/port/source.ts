@@ -52,6 +52,8 @@ export interface Unit {
   readonly root: string;
   /** The file with the session, or the database. */
   readonly path: string;
+  /** How large it is, for a session that is a part of its file; the size of the file if not given. */
+  readonly bytes?: number;
   /** More about it that the source needs in order to read it. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }

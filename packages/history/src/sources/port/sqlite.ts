@@ -48,10 +48,25 @@ export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    holders -= 1;
-    if (holders === 0) for (const database of held.values()) database.close();
-    if (holders === 0) held.clear();
+    release();
   }
+}
+
+/** The same for work that does not wait. */
+export function keepDatabases<T>(work: () => T): T {
+  holders += 1;
+  try {
+    return work();
+  } finally {
+    release();
+  }
+}
+
+function release(): void {
+  holders -= 1;
+  if (holders > 0) return;
+  for (const database of held.values()) database.close();
+  held.clear();
 }
 
 function open(path: string): DatabaseSync {
