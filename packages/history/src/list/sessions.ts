@@ -54,7 +54,8 @@ export async function orderSessions(
     for (const file of files) {
       const known = saved.get(file.path);
       const isSame = known?.size === file.size && known.mtimeMs === file.mtimeMs && known.offset === known.size;
-      if (isSame && known.inode === file.inode && file.origin?.hasLines !== false) details.set(file, sessionDetailsFacet.decode(known.data));
+      if (isSame && known.inode === file.inode && file.origin?.hasLines !== false)
+        details.set(file, sessionDetailsFacet.decode(known.data));
     }
   }
   for (const file of files) {

@@ -39,11 +39,11 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   const problems: (Problem & { source: SourceName })[] = [];
   const mirrors = new Map<string, Mirror>();
   for (const { source, path } of roots.others) {
-    const mirror = await openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
+    const mirror = openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
     const onProgress = onTranslated && ((done: number, total: number) => onTranslated(source.name, done, total));
     if (lines === "all") await mirror.translate(undefined, { signal: config.signal, onProgress });
     problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
-    if (mirror.count + mirror.problems.length > 0) mirrors.set(mirror.folder, mirror);
+    if (mirror.units.length + mirror.kept.size + mirror.problems.length > 0) mirrors.set(mirror.folder, mirror);
   }
   if (mirrors.size === 0 && claude) {
     // Without any data the usual places stay, so that an error names them.

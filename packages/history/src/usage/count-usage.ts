@@ -1,6 +1,6 @@
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
-import { discoverUnread } from "../sources/claude-code/discover/discover.ts";
+import { discoverOwn } from "../sources/claude-code/discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
 import { countAgents } from "./count-agents.ts";
 import { foldFiles } from "../facets/fold-files.ts";
@@ -20,11 +20,12 @@ import type { SessionUsage, UsageReport } from "./usage-report.ts";
 /** Makes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
   return await withStore(options, async (store) => {
-    const { files, roots } = discoverUnread(options);
+    const { files, roots } = discoverOwn(options);
+    const mirrors = roots.flatMap((root) => options.mirrors?.get(root) ?? []);
     const { workspace, since, until, signal, onProgress } = options;
     const timeZone = options.timeZone ?? localTimeZone();
     const isWhole = workspace === undefined && since === undefined && until === undefined && store.keeps;
-    const check = isWhole ? fingerprint(files, timeZone) : "";
+    const check = isWhole ? fingerprint(files, mirrors, timeZone) : "";
     const known = isWhole ? loadReport(store, roots, check) : undefined;
     const now = options.now ?? new Date();
     const withForecast = (saved: SavedReport): UsageReport => ({
@@ -34,10 +35,11 @@ export async function countUsage(options: UsageOptions): Promise<UsageReport> {
     if (known) return withForecast(known);
     const counter = createCallCounter();
     const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
-    const own = files.filter(({ origin }) => !origin);
-    const { failed } = await foldFiles(usageFacet, own, { store, signal, onProgress, onState });
-    const failedAgents = await countAgents(files, { options, store, onState });
-    const unreadable = [...failed, ...failedAgents].map(({ file, error }) => ({ path: file.path, reason: error.message }));
+    const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
+    const unreadable = [
+      ...failed.map(({ file, error }) => ({ path: file.path, reason: error.message })),
+      ...(await countAgents(mirrors, { options, store, onState })),
+    ];
     const made: SavedReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);
     return withForecast(made);

@@ -1,12 +1,12 @@
 /** Codex: rollouts in `sessions/YYYY/MM/DD` and `archived_sessions`, one file of JSON lines per thread. */
 import { basename, join } from "node:path";
 import { objectOf, stringOf, type Value } from "../../model/value.ts";
-import { eachLine, eachRecord, entriesIn, filesNamed, firstRecord, isFolder, originalLine, stampOf } from "../port/files.ts";
+import { eachLine, eachRecord, entriesIn, filesNamed, isFolder, originalLine, stampOf } from "../port/files.ts";
 import { readDatabase } from "../port/sqlite.ts";
 import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { parseLine } from "../../scan/parse-line.ts";
-import { createRollout, parentOf } from "./rollout.ts";
+import { createRollout } from "./rollout.ts";
 
 const rolloutName = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)\.jsonl(?:\.zst)?$/;
 
@@ -82,25 +82,21 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {
   writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
+  let hasLostParent = false;
   const rollout = createRollout(unit.id, writer, (parentId) => {
+    if (writer.wants === "head") return undefined;
     const path = rollouts.get(unit.root)?.get(parentId);
+    hasLostParent = path === undefined;
     return path === undefined ? undefined : turnsIn(path);
   });
   // Without the file of its parent, the times of all lines tell where a fork begins.
-  const isCut = writer.wants !== "usage" || hasParent(unit);
-  eachRecord(unit.path, { writer, marks: isCut ? marks : undefined }, (value, from) => rollout.add(value, from));
+  const options = { writer, marks, needsAll: () => hasLostParent };
+  eachRecord(unit.path, options, (value, from) => rollout.add(value, from));
   rollout.finish();
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
 }
 
 const marks = ["token_count", "turn_context", "_started"];
-
-/** False if the thread is a fork of one that is not there any more. */
-function hasParent({ path, root }: Unit): boolean {
-  const meta = objectOf(firstRecord(path)?.["payload"]);
-  const parent = stringOf(meta["forked_from_id"]) ?? parentOf(meta);
-  return parent === null || rollouts.get(root)?.has(parent) === true;
-}
 
 const turnMark = Buffer.from('"turn_id"');
 

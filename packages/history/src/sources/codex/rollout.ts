@@ -187,7 +187,7 @@ function begin(meta: Value, threadId: string, writer: TranscriptWriter, copies: 
 }
 
 /** The thread that started this one. */
-export function parentOf(meta: Value): string | null {
+function parentOf(meta: Value): string | null {
   const spawn = objectOf(objectOf(objectOf(meta["source"])["subagent"])["thread_spawn"]);
   return stringOf(meta["parent_thread_id"]) ?? stringOf(spawn["parent_thread_id"]);
 }

@@ -22,7 +22,7 @@ export const copilot: HistorySource = {
       if (first?.["type"] === "session.start") writer.place(placeOf(objectOf(first["data"])));
       return;
     }
-    const { rows, spans } = usageOf(unit.root);
+    const { rows, spans } = known.get(unit.root) ?? usageOf(unit.root);
     const events = createEvents(unit.id, writer, { rows: rows.get(unit.id) ?? [], spans: spans.get(unit.id) ?? [] });
     eachRecord(unit.path, { writer, marks }, (event, from) => events.add(event, from));
     events.finish(stringOf(unit.extra?.["title"]));

@@ -113,8 +113,7 @@ function readChat(unit: Unit, writer: TranscriptWriter): void {
     if (first) chat.add(first, "");
     return;
   }
-  if (unit.path.endsWith(".jsonl"))
-    eachRecord(unit.path, { writer, marks }, (value, from) => chat.add(value, from));
+  if (unit.path.endsWith(".jsonl")) eachRecord(unit.path, { writer, marks }, (value, from) => chat.add(value, from));
   else {
     const document = documentOf(unit.path, writer);
     for (const [at, message] of arrayOf(document?.["messages"]).entries())

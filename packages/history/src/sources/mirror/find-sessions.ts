@@ -46,7 +46,12 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
       if (before) heads.set(unit.id, before);
     }
   }
-  const placed = new Map([...heads].map(([id, unit]) => [id, { ...unit, ...placeOf(id, heads, source.name) }]));
+  const placed = new Map(
+    [...heads].map(([id, unit]) => [
+      id,
+      { ...unit, place: placeOf(id, heads, source.name).place, meta: metaOf(id, heads) },
+    ]),
+  );
   for (const [id, unit] of Object.entries(known.units)) {
     const now = placed.get(id);
     if (now) move(folder, unit, now);
@@ -54,18 +59,22 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
     else if (isBehind(unit, found.problems)) placed.set(id, unit);
     else remove(folder, unit);
   }
-  const claims = found.units.flatMap(({ extra }) => (typeof extra?.["claims"] === "string" ? [extra["claims"]] : []));
-  return { ...known, root, units: Object.fromEntries(placed), problems, claims };
+  return { ...known, root, units: Object.fromEntries(placed), problems, claims: claimsOf(found) };
+}
+
+/** Transcripts in Claude Code's own folder that these sessions show. */
+export function claimsOf({ units }: Found): readonly string[] {
+  return units.flatMap(({ extra }) => (typeof extra?.["claims"] === "string" ? [extra["claims"]] : []));
 }
 
 function headOf(source: HistorySource, unit: Unit, before: MirroredUnit | undefined): MirroredUnit {
-  const { cwd, parent } = readHead(source, unit);
-  const { stamp, path, mtimeMs } = unit;
+  const { stamp, path, mtimeMs, head } = unit;
+  const { cwd, parent } = head ? { cwd: head.cwd, parent: undefined } : readHead(source, unit);
   return {
     stamp,
     path,
     cwd,
-    parentId: parent?.sessionId ?? null,
+    parentId: head?.parentId ?? parent?.sessionId ?? null,
     meta: parent?.meta ?? {},
     place: "",
     lastMs: lastTimeIn(path) ?? mtimeMs,
@@ -74,12 +83,31 @@ function headOf(source: HistorySource, unit: Unit, before: MirroredUnit | undefi
   };
 }
 
+/** Where a session belongs. */
+export interface Belongs {
+  readonly cwd: string | null;
+  readonly parentId: string | null;
+}
+
+/** The file of a session below its mirror, and the session that it belongs to. */
+export interface PlacedFile {
+  readonly place: string;
+  readonly encodedPath: string;
+  /** The id of the session at the top; its own id if it is no subagent. */
+  readonly sessionId: string;
+}
+
 /** Subagents lie in the folder of the session that they belong to, also those that other subagents started. */
-function placeOf(
-  id: string,
-  units: ReadonlyMap<string, MirroredUnit>,
-  name: string,
-): Pick<MirroredUnit, "place" | "meta"> {
+export function placeOf(id: string, units: ReadonlyMap<string, Belongs>, name: string): PlacedFile {
+  const top = topOf(id, units);
+  const encodedPath = encodeProjectPath(units.get(top)?.cwd ?? `no-folder-${name}`);
+  const project = join("projects", encodedPath);
+  const sessionId = safe(top);
+  if (top === id) return { place: join(project, `${sessionId}.jsonl`), encodedPath, sessionId };
+  return { place: join(project, sessionId, "subagents", `agent-${safe(id)}.jsonl`), encodedPath, sessionId };
+}
+
+function topOf(id: string, units: ReadonlyMap<string, Belongs>): string {
   let top = id;
   const seen = new Set([id]);
   for (let unit = units.get(id); unit?.parentId && units.has(unit.parentId) && !seen.has(unit.parentId);) {
@@ -87,25 +115,25 @@ function placeOf(
     seen.add(top);
     unit = units.get(top);
   }
-  const project = join("projects", encodeProjectPath(units.get(top)?.cwd ?? `no-folder-${name}`));
+  return top;
+}
+
+function metaOf(id: string, units: ReadonlyMap<string, MirroredUnit>): MirroredUnit["meta"] {
   const unit = units.get(id);
-  if (top === id) return { place: join(project, `${safe(id)}.jsonl`), meta: unit?.meta ?? {} };
-  const direct = unit?.parentId ?? top;
-  return {
-    place: join(project, safe(top), "subagents", `agent-${safe(id)}.jsonl`),
-    meta: { ...unit?.meta, ...(direct !== top && { parentAgentId: direct }) },
-  };
+  const top = topOf(id, units);
+  const isNested = top !== id && unit?.parentId && unit.parentId !== top;
+  return { ...unit?.meta, ...(isNested && { parentAgentId: unit.parentId ?? top }) };
 }
 
 /** Ids are file names. Those of all known agents are safe; another one is not trusted. */
-function safe(id: string): string {
+export function safe(id: string): string {
   return id
     .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
     .replace(/^\.+/, "_")
     .slice(0, 200);
 }
 
-function isBehind({ path }: MirroredUnit, problems: readonly Problem[]): boolean {
+export function isBehind({ path }: MirroredUnit, problems: readonly Problem[]): boolean {
   return problems.some((problem) => path === problem.path || path.startsWith(`${problem.path}/`));
 }
 

@@ -8,12 +8,22 @@ import { withLock } from "../../disk/lock.ts";
 import type { DataFile } from "../../model/data-file.ts";
 import { createPause } from "../../scan/pause.ts";
 import type { FileUsage } from "../claude-code/usage/file-usage.ts";
-import type { Problem, Unit } from "../port/source.ts";
+import type { Found, Problem, Unit } from "../port/source.ts";
 import { holdingDatabases, keepDatabases } from "../port/sqlite.ts";
 import { readUsage } from "../port/usage-writer.ts";
-import { isCurrent, messageOf, nextState, unitsOf, type MirrorPlace } from "./find-sessions.ts";
+import {
+  claimsOf,
+  isBehind,
+  isCurrent,
+  messageOf,
+  nextState,
+  placeOf,
+  unitsOf,
+  type Belongs,
+  type MirrorPlace,
+} from "./find-sessions.ts";
 import { makeLines } from "./make-lines.ts";
-import { loadState, saveState, type MirroredUnit, type MirrorState } from "./mirror-state.ts";
+import { loadState, saveMark, saveState, type MirroredUnit, type MirrorState } from "./mirror-state.ts";
 
 export interface TranslateOptions {
   readonly signal?: AbortSignal | undefined;
@@ -23,51 +33,59 @@ export interface TranslateOptions {
 export interface Mirror {
   readonly folder: string;
   readonly problems: readonly Problem[];
-  /** How many sessions and subagents it has. */
-  readonly count: number;
+  /** The sessions and subagents that can be read now. */
+  readonly units: readonly Unit[];
+  /** Sessions that could be read before and cannot be read now, and their stamps. */
+  readonly kept: ReadonlyMap<string, string>;
   /** Every transcript of it, also those whose lines are not made yet. */
   files(): readonly DataFile[];
   /** Makes the lines of these transcripts, or of all. */
   translate(paths?: ReadonlySet<string>, options?: TranslateOptions): Promise<void>;
-  /** The same at once, for whoever cannot wait. */
+  /** The same for all at once, for whoever cannot wait. */
   translateNow(): void;
-  /** The model calls of a transcript, which needs no lines for it. */
-  usage(path: string): FileUsage;
+  /** The model calls of a session, which needs no lines for it, with its folder and in `sessionId` its parent. */
+  usage(unit: Unit): FileUsage;
+  /** The file that a session has, or will have, if it belongs there. */
+  fileFor(id: string, all: ReadonlyMap<string, Belongs>): DataFile;
 }
 
 const patienceMs = 60_000;
 
-/** Looks which sessions there are now. */
-export async function openMirror(place: MirrorPlace): Promise<Mirror> {
+/** Looks which sessions there are. What each of them is gets read when something asks for it. */
+export function openMirror(place: MirrorPlace): Mirror {
   const { source, root, folder } = place;
   const load = (): MirrorState => loadState(folder, source.name, root);
   const found = unitsOf(place);
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
-  let state = load();
-  if (!isCurrent(state, found)) {
-    const renewed = await withLock(folder, patienceMs, () =>
-      holdingDatabases(async () => {
-        const next = nextState(place, load(), found);
-        saveState(folder, next);
-        return await Promise.resolve(next);
-      }),
-    );
-    const busy = { path: folder, message: "another process is reading it" };
-    state = renewed?.value ?? { ...state, problems: [...state.problems, busy] };
-  }
+  let state: MirrorState | undefined;
+  const current = (): MirrorState => (state ??= renewed(load()));
+  const renewed = (known: MirrorState): MirrorState => {
+    if (isCurrent(known, found)) return known;
+    const next = keepDatabases(() => nextState(place, known, found));
+    saveState(folder, next);
+    return next;
+  };
+  const before = load();
+  const kept = new Map(
+    Object.entries(found.problems.length === 0 ? {} : before.units).flatMap(([id, unit]): [string, string][] =>
+      !units.has(id) && isBehind(unit, found.problems) ? [[id, unit.stamp]] : [],
+    ),
+  );
+  const problems = problemsNow(found, before.problems);
+  if (units.size + kept.size + problems.length > 0)
+    saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
   /** The sessions whose lines are not those of today. */
   const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] =>
-    Object.entries(state.units).flatMap(([id, known]): [string, Unit][] => {
+    Object.entries(current().units).flatMap(([id, known]): [string, Unit][] => {
       const unit = units.get(id);
       const isWanted = paths?.has(join(folder, known.place)) ?? true;
       return unit && isWanted && known.lines?.stamp !== unit.stamp ? [[id, unit]] : [];
     });
-  let ids: ReadonlyMap<string, string> | undefined;
   const made = new Map<string, MirroredUnit>();
   const failed: Problem[] = [];
   const make = (id: string, unit: Unit): void => {
-    const known = state.units[id];
+    const known = current().units[id];
     if (!known) return;
     try {
       made.set(id, makeLines(place, unit, known));
@@ -76,10 +94,11 @@ export async function openMirror(place: MirrorPlace): Promise<Mirror> {
     }
   };
   const save = (): void => {
+    const now = current();
     // Problems of sessions that were tried again are told anew.
-    const kept = state.problems.filter(({ path }) => ![...made.values()].some((unit) => unit.path === path));
-    const problems = [...kept.filter(({ path }) => !failed.some((problem) => problem.path === path)), ...failed];
-    state = { ...state, units: { ...state.units, ...Object.fromEntries(made) }, problems };
+    const tried = new Set([...made.values(), ...failed].map(({ path }) => path));
+    const left = [...now.problems.filter(({ path }) => !tried.has(path)), ...failed];
+    state = { ...now, units: { ...now.units, ...Object.fromEntries(made) }, problems: left };
     made.clear();
     failed.length = 0;
     saveState(folder, state);
@@ -88,24 +107,23 @@ export async function openMirror(place: MirrorPlace): Promise<Mirror> {
   return {
     folder,
     get problems() {
-      return state.problems;
+      return state?.problems ?? problems;
     },
-    get count() {
-      return Object.keys(state.units).length;
-    },
-    files: () => Object.values(state.units).map((unit) => fileOf(folder, unit)),
+    units: found.units,
+    kept,
+    files: () => Object.values(current().units).map((unit) => fileOf(folder, unit)),
     async translate(paths, { signal, onProgress } = {}) {
       if (missing(paths).length === 0) return;
-      await withLock(folder, patienceMs, () =>
+      const done = await withLock(folder, patienceMs, () =>
         holdingDatabases(async () => {
           // Another process may have made some of them meanwhile.
-          state = { ...load(), problems: state.problems };
+          state = undefined;
           const wanted = missing(paths);
           const pause = createPause(signal);
           try {
-            for (const [done, [id, unit]] of wanted.entries()) {
+            for (const [count, [id, unit]] of wanted.entries()) {
               make(id, unit);
-              onProgress?.(done + 1, wanted.length);
+              onProgress?.(count + 1, wanted.length);
               await pause();
             }
           } finally {
@@ -113,6 +131,8 @@ export async function openMirror(place: MirrorPlace): Promise<Mirror> {
           }
         }),
       );
+      const busy = { path: folder, message: "another process is reading it" };
+      if (!done) state = { ...current(), problems: [...current().problems, busy] };
     },
     translateNow() {
       const wanted = missing();
@@ -122,23 +142,38 @@ export async function openMirror(place: MirrorPlace): Promise<Mirror> {
       });
       save();
     },
-    usage(path) {
-      ids ??= new Map(Object.entries(state.units).map(([id, { place: at }]) => [join(folder, at), id]));
-      const id = ids.get(path) ?? "";
-      const [unit, known] = [units.get(id), state.units[id]];
-      if (!unit || !known) throw new Error("The session is gone.");
-      return readUsage(source, unit, known.cwd);
+    usage: (unit) => readUsage(source, unit),
+    fileFor(id, all) {
+      const at = placeOf(id, all, source.name);
+      const stamp = units.get(id)?.stamp ?? "";
+      return { ...plainFile(folder, at.place), origin: { stamp, lastMs: 0, cwd: null, hasLines: false } };
     },
   };
 }
 
+/** Problems of the places, and those of sessions that could not be read the last time. */
+function problemsNow(found: Found, before: readonly Problem[]): readonly Problem[] {
+  const unread = new Set(found.units.map(({ path }) => path));
+  for (const { path } of found.problems) unread.delete(path);
+  return [...found.problems, ...before.filter(({ path }) => unread.has(path))];
+}
+
 /** A transcript of a mirror. Without lines of today, its size and time are those of the original. */
-function fileOf(folder: string, unit: MirroredUnit): DataFile {
-  const { place, stamp, lastMs, cwd, bytes, lines } = unit;
+function fileOf(folder: string, { place, stamp, lastMs, cwd, bytes, lines }: MirroredUnit): DataFile {
+  const hasLines = lines?.stamp === stamp;
+  return {
+    ...plainFile(folder, place),
+    size: hasLines ? lines.size : bytes,
+    mtimeMs: hasLines ? lines.mtimeMs : lastMs,
+    inode: hasLines ? lines.inode : 0,
+    origin: { stamp, lastMs, cwd, hasLines },
+  };
+}
+
+function plainFile(folder: string, place: string): DataFile {
   const [, encodedPath = "", parent = "", kind] = place.split(/[\\/]/);
   const stem = basename(place, ".jsonl");
   const isAgent = kind === "subagents";
-  const hasLines = lines?.stamp === stamp;
   return {
     path: join(folder, place),
     root: folder,
@@ -148,9 +183,8 @@ function fileOf(folder: string, unit: MirroredUnit): DataFile {
     sessionId: isAgent ? parent : stem,
     agentId: isAgent ? stem.slice("agent-".length) : undefined,
     workflowId: undefined,
-    size: hasLines ? lines.size : bytes,
-    mtimeMs: hasLines ? lines.mtimeMs : lastMs,
-    inode: hasLines ? lines.inode : 0,
-    origin: { stamp, lastMs, cwd, hasLines },
+    size: 0,
+    mtimeMs: 0,
+    inode: 0,
   };
 }

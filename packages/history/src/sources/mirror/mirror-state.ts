@@ -1,7 +1,8 @@
 /** What the mirror of one root knows of its sessions, kept beside them. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Problem, SourceName } from "../port/source.ts";
+import type { RootMark } from "./source-of-root.ts";
 
 export interface MirroredUnit {
   readonly stamp: string;
@@ -40,7 +41,7 @@ export interface MirrorState {
 /** Raise it when a translation changes: everything is then translated again. */
 const version = 2;
 
-export function emptyState(source: SourceName, root: string): MirrorState {
+function emptyState(source: SourceName, root: string): MirrorState {
   return { v: version, source, root, units: {}, problems: [], claims: [] };
 }
 
@@ -55,11 +56,28 @@ export function loadState(folder: string, source: SourceName, root: string): Mir
 }
 
 export function saveState(folder: string, state: MirrorState): void {
-  const path = join(folder, "state.json");
-  writeFileSync(`${path}.${process.pid}`, JSON.stringify(state), { mode: 0o600 });
+  replaceFile(join(folder, "state.json"), JSON.stringify(state));
+  saveMark(folder, state);
+}
+
+/** Says whose sessions a folder has. */
+export function saveMark(folder: string, { source, root, claims, problems }: RootMark): void {
+  const text = JSON.stringify({ source, root, claims, problems });
+  const path = join(folder, "source.json");
+  if (readOrNothing(path) !== text) replaceFile(path, text);
+}
+
+function readOrNothing(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whoever reads the file meanwhile sees the old one or the new one. */
+function replaceFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(`${path}.${process.pid}`, text, { mode: 0o600 });
   renameSync(`${path}.${process.pid}`, path);
-  const mark = join(folder, "source.json");
-  const { source, root, claims, problems } = state;
-  writeFileSync(`${mark}.${process.pid}`, JSON.stringify({ source, root, claims, problems }), { mode: 0o600 });
-  renameSync(`${mark}.${process.pid}`, mark);
 }

@@ -33,7 +33,7 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
 }
 
 /** The end of a step has tokens, a cost and the hash of a snapshot. */
-const longestStep = 65_536;
+const longestStep = 4000;
 
 /** What both forms of the session table have. */
 export function writeHead(

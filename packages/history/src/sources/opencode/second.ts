@@ -14,7 +14,10 @@ export function readSecond(database: OpenDatabase, unit: Unit, writer: Transcrip
   writer.title(stringOf(session["title"]), `session_v2/${unit.id}`);
   const [data, chosen] =
     writer.wants === "usage"
-      ? ["CASE WHEN json_valid(data) THEN json_remove(data, '$.content') ELSE data END AS data", " AND type = 'assistant'"]
+      ? [
+          "CASE WHEN json_valid(data) THEN json_remove(data, '$.content') ELSE data END AS data",
+          " AND type = 'assistant'",
+        ]
       : ["data", ""];
   const sql = `SELECT id, type, time_created, ${data} FROM session_message WHERE session_id = ?${chosen} ORDER BY seq`;
   database.each(sql, [unit.id], ({ id, type, time_created: created, data: text }) => {

@@ -7,12 +7,15 @@ class HeadRead extends Error {
   override readonly name = "HeadRead";
 }
 
+/** One for all: making an error takes longer than reading a head. */
+const headRead = new HeadRead();
+
 /** The folder that the first line of a session has, and the session that it is a subagent of. */
 export function readHead(source: HistorySource, unit: Unit): WriterHead {
   let cwd: string | null = null;
   let parent: WriterHead["parent"];
   const done = (): never => {
-    throw new HeadRead();
+    throw headRead;
   };
   const writer: TranscriptWriter = {
     wants: "head",
@@ -36,7 +39,7 @@ export function readHead(source: HistorySource, unit: Unit): WriterHead {
   try {
     source.read(unit, writer);
   } catch (error) {
-    if (!(error instanceof HeadRead)) throw error;
+    if (error !== headRead) throw error;
   }
   return { cwd, parent };
 }

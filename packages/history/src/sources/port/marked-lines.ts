@@ -1,6 +1,6 @@
 /** Finds the few lines of a file that matter without parsing the others. */
 import { createByteSearch, type ByteSearch, type Needle } from "../../scan/byte-search.ts";
-import type { Region } from "../../scan/line-splitter.ts";
+import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { readFile } from "../../scan/read-file.ts";
 
 interface Marks {
@@ -19,19 +19,38 @@ function prepare(texts: readonly string[]): Marks {
   return made;
 }
 
-/** Calls back for the first line of a file, and for each line with one of the texts, in either case. */
-export function eachMarkedLine(
-  path: string,
-  texts: readonly string[],
-  onLine: (bytes: Buffer, offset: number) => void,
-): void {
-  const { search, needles } = prepare(texts);
-  readFile(path, { search }, (region) => {
-    if (!region.tooLong) linesIn(region, { search, needles }, onLine);
+interface MarkedOptions {
+  readonly marks: readonly string[];
+  readonly needsAll?: (() => boolean) | undefined;
+}
+
+type OnMarked = (bytes: Buffer, offset: number) => void;
+
+/** Calls back for the first line of a file, and for each line with one of the texts, in either case. The bytes are valid only during the call. */
+export function eachMarkedLine(path: string, { marks: texts, needsAll }: MarkedOptions, onLine: OnMarked): void {
+  const marks = prepare(texts);
+  let isWhole = false;
+  readFile(path, { search: marks.search }, (region) => {
+    if (region.tooLong) return;
+    if (isWhole) everyLine(region, onLine);
+    else
+      linesIn(region, marks, (bytes, offset) => {
+        onLine(bytes, offset);
+        if (offset > 0 || !needsAll?.()) return true;
+        isWhole = true;
+        everyLine({ ...region, start: bytes.length + 1, offset: bytes.length + 1 }, onLine);
+        return false;
+      });
   });
 }
 
-function linesIn(region: Region, { search, needles }: Marks, onLine: (bytes: Buffer, offset: number) => void): void {
+function everyLine(region: Region, onLine: OnMarked): void {
+  forEachLine(region, (start, end) =>
+    onLine(region.bytes.subarray(start, end), region.offset + (start - region.start)),
+  );
+}
+
+function linesIn(region: Region, { search, needles }: Marks, onLine: (...line: Parameters<OnMarked>) => boolean): void {
   const { bytes, start: first, end } = region;
   const next = needles.map(() => first - 1);
   let at = first;
@@ -50,8 +69,7 @@ function linesIn(region: Region, { search, needles }: Marks, onLine: (bytes: Buf
     const start = hit === at ? at : Math.max(at, bytes.lastIndexOf(0x0a, hit) + 1);
     const lineFeed = bytes.indexOf(0x0a, hit);
     const stop = lineFeed < 0 || lineFeed > end ? end : lineFeed;
-    // A copy: whoever gets the line may read another file into the same memory.
-    onLine(Buffer.from(bytes.subarray(start, stop)), region.offset + (start - first));
+    if (!onLine(bytes.subarray(start, stop), region.offset + (start - first))) return;
     at = stop + 1;
   }
 }

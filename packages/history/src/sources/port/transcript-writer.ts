@@ -264,10 +264,15 @@ export function whole(count: number): number {
 }
 
 /** Times beyond what a date can hold count as unknown. */
-export function timeOf(at: number | string | null | undefined): string | undefined {
-  if (at === null || at === undefined || at === "" || at === 0) return undefined;
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+function timeOf(at: Placed["at"]): string | undefined {
+  const time = millisecondsOf(at);
+  return time === 0 ? undefined : new Date(time).toISOString();
+}
+
+/** 0 if the time is unknown. */
+export function millisecondsOf(at: Placed["at"]): number {
+  if (at === null || at === undefined || at === "") return 0;
+  return (typeof at === "string" ? Date.parse(at) : new Date(at).getTime()) || 0;
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -3,17 +3,28 @@ import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";
 import type { HistorySource, Unit } from "./source.ts";
-import { timeOf, whole, type CallTokens, type Placed, type TranscriptWriter } from "./transcript-writer.ts";
+import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWriter } from "./transcript-writer.ts";
 
 const call = newCall();
 
-/** `cwd` is the folder of the session's head. */
-export function readUsage(source: HistorySource, unit: Unit, cwd: string | null): FileUsage {
+/** The calls of a session. Its folder is the one of its first line, and `sessionId` is its parent's; empty if it has none. */
+export function readUsage(source: HistorySource, unit: Unit): FileUsage {
   const usage = usageFacet.start();
-  let isSubagent = false;
+  let cwd = unit.head?.cwd ?? null;
+  let isFirstLine = unit.head === undefined;
+  let parent = unit.head?.parentId ?? null;
   let copied: string[] = [];
   let copiedLength = 0;
-  const add = (id: string, model: string, tokens: CallTokens, { at, isSide }: { at: Placed["at"]; isSide: boolean }) => {
+  const line = (): string => {
+    isFirstLine = false;
+    return "";
+  };
+  const add = (
+    id: string,
+    model: string,
+    tokens: CallTokens,
+    { at, isSide }: { at: Placed["at"]; isSide: boolean },
+  ) => {
     const { numbers } = call;
     numbers.fill(0);
     call.id = id;
@@ -30,7 +41,7 @@ export function readUsage(source: HistorySource, unit: Unit, cwd: string | null)
       numbers[column.cacheWrite1h] = whole(cacheWrite1h);
     }
     numbers[column.flags] = isSide ? 2 : 0;
-    numbers[column.time] = Date.parse(timeOf(at) ?? "") || 0;
+    numbers[column.time] = millisecondsOf(at);
     addCall(usage.table, call);
   };
   const foldCopied = (): void => {
@@ -40,31 +51,37 @@ export function readUsage(source: HistorySource, unit: Unit, cwd: string | null)
   };
   const writer: TranscriptWriter = {
     wants: "usage",
-    place() {},
-    subagentOf: () => void (isSubagent = true),
-    title() {},
-    user: () => "",
-    answer({ call: id, model, tokens, at, side }) {
-      if (tokens) add(id, model, tokens, { at, isSide: isSubagent || side !== undefined });
-      return "";
+    place(at) {
+      if (isFirstLine) cwd = at.cwd || cwd;
     },
-    result: () => "",
-    usage: (id, model, tokens, { at }) => add(id, model, tokens, { at, isSide: true }),
-    compaction() {},
+    subagentOf: ({ sessionId }) => void (parent = sessionId),
+    title() {},
+    user: line,
+    answer({ call: id, model, tokens, at, side }) {
+      if (tokens) add(id, model, tokens, { at, isSide: parent !== null || side !== undefined });
+      return line();
+    },
+    result: line,
+    usage(id, model, tokens, { at }) {
+      line();
+      add(id, model, tokens, { at, isSide: true });
+    },
+    compaction: line,
     other() {},
     damage() {},
-    copy(line) {
-      copied.push(line, "\n");
-      copiedLength += line.length;
+    copy(text) {
+      copied.push(text, "\n");
+      copiedLength += text.length;
       if (copiedLength > 256 * 1024) foldCopied();
     },
     last: null,
     uuidOf: () => "",
-    head: { cwd, parent: undefined },
+    head: { cwd: null, parent: undefined },
   };
   source.read(unit, writer);
   foldCopied();
-  if (cwd !== null && usage.cwds.length === 0) usage.cwds.push(cwd);
+  if (cwd !== null) usage.cwds.splice(0, usage.cwds.length, cwd);
+  usage.sessionId = parent ?? "";
   return usage;
 }
 

@@ -20,6 +20,11 @@ export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());
 }
 
+/** Only the transcripts that Claude Code keeps itself; the roots of other agents are among the roots. */
+export function discoverOwn(config: LibraryConfig): Discovered {
+  return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
+}
+
 function find(config: LibraryConfig, knownFiles: (root: string) => readonly DataFile[] | undefined): Discovered {
   const all = existingRoots(config);
   const roots = all.filter((root) => config.sources?.includes(sourceOfRoot(root)) ?? true);
