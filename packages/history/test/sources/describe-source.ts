@@ -14,7 +14,15 @@ import {
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { getSession, getUsage, listSessions, recogniseSource, verify, withSources, type LibraryConfig } from "../../src/index.ts";
+import {
+  getSession,
+  getUsage,
+  listSessions,
+  recogniseSource,
+  verify,
+  withSources,
+  type LibraryConfig,
+} from "../../src/index.ts";
 import { readOriginal } from "../../src/sources/read-original.ts";
 import { otherSources } from "../../src/sources/registry.ts";
 import { agentData, temporaryFolder, type AgentData, type agentNames } from "./agent-data.ts";
