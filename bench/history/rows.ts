@@ -10,4 +10,4 @@ export interface Goal {
   readonly mb?: number;
 }
 
-export type Row = readonly [what: string, figure: Figure | undefined, goal?: Goal];
+export type Row = readonly [what: string, figure: Figure | undefined, goal?: Goal | undefined];

@@ -1,16 +1,18 @@
 /** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
-import { appendFileSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { appendFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   archive,
   buildIndex,
   exportSession,
+  getSession,
   getUsage,
   listSessions,
   searchSessions,
   watch,
   withArchive,
+  withCarried,
   withSources,
   type LibraryConfig,
 } from "../../src/index.ts";
@@ -67,7 +69,8 @@ test("the archive keeps sessions of another agent that are gone, and doubles non
   rmSync(rolloutIn(data.folder));
   const later = await withArchive({ ...(await libraryOf([data], cache)), archiveFolder });
   const { data: left } = await listSessions({ ...later, limit: Infinity });
-  expect(left.map(({ id }) => id).toSorted()).toEqual(before.map(({ id }) => id).toSorted());
+  // A subagent whose parent is gone is a session of its own now.
+  expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
   expect(new Set(left.map(({ source }) => source))).toEqual(new Set(["codex"]));
 });
 
@@ -112,6 +115,28 @@ test("the same folder of two agents is one project", async () => {
   expect(new Set(data.map(({ source }) => source))).toEqual(new Set(["codex", "opencode", "pi"]));
   const { byProject } = await getUsage({ ...config, timeZone: "UTC" });
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
+});
+
+test("before a session is carried over, files that it names and that are not there are told", async () => {
+  const data = agentData("codex");
+  const here = join(temporaryFolder(), "here.ts");
+  writeFileSync(here, "");
+  const patch = (call_id: string, path: string): string =>
+    `${JSON.stringify({
+      timestamp: "2026-08-20T10:00:00.000Z",
+      type: "response_item",
+      payload: { type: "custom_tool_call", call_id, name: "apply_patch", input: `*** Update File: ${path}\n@@` },
+    })}\n`;
+  const path = rolloutIn(data.folder);
+  const config = await libraryOf([data]);
+  const id = "0198c0de-0000-7000-8000-00000000000a";
+  const missingIn = async (library: LibraryConfig): Promise<number> =>
+    await withCarried(await getSession(id, library), async ({ left }) =>
+      Promise.resolve(left.find(({ what }) => what.startsWith("files that"))?.count ?? 0),
+    );
+  const before = await missingIn(config);
+  appendFileSync(path, patch("p1", here) + patch("p2", "not/there.ts") + patch("p3", "not/there.ts"));
+  expect(await missingIn(await libraryOf([data]))).toBe(before + 1);
 });
 
 test.each(["codex", "opencode", "gemini"] as const)(
