@@ -106,7 +106,7 @@ const started = performance.now();
 const before = process.cpuUsage();
 await work();
 const { user, system } = process.cpuUsage(before);
-const mb = process.resourceUsage().maxRSS / 1024;
+const mb = peakMegabytes();
 console.log(JSON.stringify({ ms: performance.now() - started, cpu: (user + system) / 1000, mb }));
 `;
 
