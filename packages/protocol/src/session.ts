@@ -62,6 +62,8 @@ export const Session = z.object({
   /** Null if nothing is reserved. The next answer of the session ends a reservation earlier. */
   reserved_until: Instant.nullable(),
   usage: UsageTotals,
+  /** A call of a tool may or may not have taken effect, and nobody can say which. */
+  has_unknown_effect: z.boolean(),
   last_known_input_tokens: z.int().nonnegative(),
   last_known_output_tokens: z.int().nonnegative(),
 });

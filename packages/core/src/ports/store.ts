@@ -142,6 +142,8 @@ export interface SessionFilter {
   readonly model?: string;
   /** Only sessions that do not work for another one. */
   readonly topLevel?: boolean;
+  /** Only sessions with a call of a tool of which nobody can say whether it took effect. */
+  readonly hasUnknownEffect?: boolean;
   /** A session must have all of these tags. */
   readonly tags?: readonly string[];
   /** Keys and values of the metadata, as `metadataPairs` makes them. A session must have all of them. */

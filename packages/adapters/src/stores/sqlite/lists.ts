@@ -144,6 +144,7 @@ function selection(filter: SessionFilter): Selection {
   add("s.outcome = ?", filter.outcome);
   add("s.model = ?", filter.model);
   if (filter.topLevel) where.push("s.subagent_of_session_id is null");
+  if (filter.hasUnknownEffect) where.push("s.has_unknown_effect = 1");
   add("s.agent_id = ?", filter.agentId);
   add("s.parent_session_id = ?", filter.parentSessionId);
   add("s.subagent_of_session_id = ?", filter.subagentOfSessionId);

@@ -53,6 +53,7 @@ export function toSession(row: Row): Session {
       cache_creation_input_tokens: row["cache_creation_input_tokens"],
       cache_read_input_tokens: row["cache_read_input_tokens"],
     },
+    has_unknown_effect: row["has_unknown_effect"] === 1,
     last_known_input_tokens: row["last_known_input_tokens"],
     last_known_output_tokens: row["last_known_output_tokens"],
   } as Session;

@@ -184,6 +184,7 @@ interface ListQuery {
   readonly ids?: string | undefined;
   readonly offset?: number | undefined;
   readonly top_level?: "true" | "false" | undefined;
+  readonly has_unknown_effect?: "true" | "false" | undefined;
   readonly sort?: keyof typeof ORDERS | undefined;
   readonly count?: "true" | "false" | undefined;
   readonly include?: string | undefined;
@@ -230,7 +231,7 @@ async function named(call: RequestContext, ids: readonly string[], include: stri
 }
 
 function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFilter, "tenant"> {
-  const { status, activity, outcome, model, title, top_level, tag, from, to } = query;
+  const { status, activity, outcome, model, title, top_level, has_unknown_effect, tag, from, to } = query;
   const { parent_session_id, subagent_of_session_id } = query;
   return {
     ...(status && { status }),
@@ -239,6 +240,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
     ...(model !== undefined && { model }),
     ...(title !== undefined && { title }),
     ...(top_level === "true" && { topLevel: true }),
+    ...(has_unknown_effect === "true" && { hasUnknownEffect: true }),
     ...(tag !== undefined && { tags: [tag].flat() }),
     // The store's bound is exclusive, and times are in whole milliseconds: subtracting 1 ms includes `from` itself.
     ...(from !== undefined && { createdAfter: new Date(Date.parse(from) - 1).toISOString() }),
