@@ -1,12 +1,15 @@
 /** What every function of the library takes, and its defaults. */
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { SourceName } from "./sources/port/source.ts";
 
 export interface LibraryConfig {
   /** Claude Code's data directory, or several of them. If not given, the usual places are searched. */
   readonly dataPath?: string | readonly string[];
   /** Only sessions of this project path. */
   readonly workspace?: string;
+  /** Only sessions of these agents; of all whose data is in `dataPath` if not given. */
+  readonly sources?: readonly SourceName[] | undefined;
   /** The largest number of results; 50 if not given. `Infinity` means all. */
   readonly limit?: number;
   /** How many results to skip; 0 if not given. */

@@ -13,8 +13,6 @@ import { sourceNames, type HistorySource, type Places, type Problem, type Source
 import { otherSources } from "./registry.ts";
 
 export interface SourceOptions extends LibraryConfig {
-  /** Only these agents; all if not given. */
-  readonly sources?: readonly SourceName[] | undefined;
   /** Where to look; this machine's places if not given. */
   readonly places?: Places;
   /** Is told of sessions that are read for the first time or have changed. */

@@ -3,6 +3,8 @@ import { AnyObject, PageQuery } from "./page.ts";
 
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
+/** Only sessions of this agent: `claude-code`, `codex`, `opencode` and so on. Any other name is rejected with those that are known. */
+const Source = z.string().min(1).max(40);
 
 /** A session of another agent, such as Claude Code, where that agent keeps it. Nothing here drives it. */
 export const HistorySession = z.object({
@@ -30,8 +32,7 @@ export const HistoryQuery = z.strictObject({
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** Only sessions of this project's folder. */
   project: z.string().min(1).max(2000).optional(),
-  /** Only sessions of this agent. */
-  source: z.string().min(1).max(40).optional(),
+  source: Source.optional(),
   /** Text in the title or in the path of the project. */
   title: z.string().min(1).max(255).optional(),
   /** `activity`, the default: the one that was active last first. `created`: the newest first. `cost`: the dearest first. `title`: from A to Z. */
@@ -41,7 +42,7 @@ export const HistoryQuery = z.strictObject({
   to: Instant.optional(),
 });
 
-/** A page of Claude Code's sessions, the one that was active last first. */
+/** A page of the agents' sessions, the one that was active last first. */
 export const HistoryPage = z.object({
   data: z.array(HistorySession),
   next_cursor: z.string().nullable(),
@@ -134,12 +135,15 @@ export const HistorySearchQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).optional(),
   offset: z.coerce.number().int().nonnegative().max(100_000).optional(),
   project: z.string().min(1).max(2000).optional(),
+  source: Source.optional(),
   session_id: z.string().min(1).max(100).optional(),
 });
 
 /** A place where the words stand. */
 const HistoryMatch = z.object({
   session_id: z.string(),
+  /** The agent whose session it is. */
+  source: z.string(),
   title: z.string().nullable(),
   project_path: z.string(),
   message_id: z.string(),
@@ -162,17 +166,18 @@ export const HistoryMatches = z.object({
 });
 
 export const HistoryUsageQuery = z.strictObject({
-  group_by: z.enum(["day", "week", "month", "model", "project", "session", "block", "tool"]).default("day"),
+  group_by: z.enum(["day", "week", "month", "model", "project", "session", "source", "block", "tool"]).default("day"),
   from: Instant.optional(),
   to: Instant.optional(),
   project: z.string().min(1).max(2000).optional(),
+  source: Source.optional(),
   /** The time zone whose days are meant; UTC if not given. */
   time_zone: z.string().min(1).max(100).optional(),
 });
 
-/** Tokens and money of Claude Code's sessions. Prices are those of the price table. */
+/** Tokens and money of the agents' sessions. Prices are those of the price table. */
 export const HistoryUsageRow = z.object({
-  /** The day, week (its Monday), month, model, project, id of the session, beginning of the block, or name of the tool. */
+  /** The day, week (its Monday), month, model, project, id of the session, agent, beginning of the block, or name of the tool. */
   key: z.string(),
   ...HistoryUsage.shape,
   calls: Count,

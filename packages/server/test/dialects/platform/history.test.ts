@@ -1,5 +1,5 @@
 /** Claude Code's own sessions over HTTP: who may read them, pages of transcripts of any size, search, usage, files, export, changes. */
-import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@skein/client";
 import { type HistorySession, ROUTES } from "@skein/protocol";
@@ -166,6 +166,43 @@ test("transcripts are listed, read in pages from their end, searched, counted an
     query: { format: "markdown" },
   })) as unknown as ArrayBuffer;
   expect(new TextDecoder().decode(page2)).toContain("marmalade");
+});
+
+test("sessions of one agent are listed, searched and counted with source, and an unknown agent is rejected with the known ones", async () => {
+  const { root } = claudeFolder();
+  const codex = join(folder(), "codex");
+  cpSync(join(import.meta.dirname, "../../../../history/test/fixtures/agents/codex"), codex, { recursive: true });
+  const { url, key, call } = await testServer({ history: { roots: [root, codex], keys: [] } });
+  const client = createClient({ url, apiKey: key });
+  const sourcesOf = (rows: readonly { readonly source: string }[]): readonly string[] => [
+    ...new Set(rows.map(({ source }) => source)),
+  ];
+
+  const all = (await client.listHistorySessions({ query: {} })).data;
+  expect(sourcesOf(all).toSorted()).toEqual(["claude-code", "codex"]);
+  const listed = await client.listHistorySessions({ query: { source: "codex" } });
+  expect([sourcesOf(listed.data), listed.total]).toEqual([
+    ["codex"],
+    all.filter((one) => one.source === "codex").length,
+  ]);
+
+  const search = async (query: object) => (await client.searchHistory({ query: { q: "the", ...query } })).data;
+  expect(sourcesOf(await search({ source: "claude-code" }))).toEqual(["claude-code"]);
+  expect(sourcesOf(await search({ source: "codex" }))).toEqual(["codex"]);
+
+  const usage = async (query: object) => (await client.getHistoryUsage({ query })).data;
+  const bySource = await usage({ group_by: "source" });
+  expect(bySource.map((row) => row.key).toSorted()).toEqual(["claude-code", "codex"]);
+  const sum = (rows: readonly { readonly output_tokens: number }[]): number =>
+    rows.reduce((total, { output_tokens }) => total + output_tokens, 0);
+  expect(sum(await usage({ source: "codex" }))).toBe(bySource.find((row) => row.key === "codex")?.output_tokens);
+  expect(sum(await usage({ source: "gemini" }))).toBe(0);
+
+  for (const path of ["sessions?source=nobody", "search?q=jars&source=nobody", "usage?source=nobody"]) {
+    const answer = await call("GET", `/v1/history/${path}`);
+    expect([path, answer.status]).toEqual([path, 422]);
+    expect(answer.body.error.message).toContain("opencode");
+  }
 });
 
 test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read whole", async () => {

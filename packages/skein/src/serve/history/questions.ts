@@ -24,6 +24,7 @@ import { resumeCommand } from "@skein/history/sources";
 import type { z } from "zod";
 import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
+import { ofSource } from "./of-source.ts";
 import { createUsage } from "./usage.ts";
 
 /** The branches of larger transcripts are not determined, because that needs the whole transcript. */
@@ -59,15 +60,15 @@ export function createQuestions(config: LibraryConfig): Questions {
         ...config,
         signal,
         ...(project !== undefined && { workspace: project }),
+        ...ofSource(source),
         ...(from !== undefined && { since: new Date(from) }),
         ...(to !== undefined && { until: new Date(to) }),
       };
       const found =
-        title === undefined && source === undefined && sort === "activity"
+        title === undefined && sort === "activity"
           ? await listSessions({ ...bounds, limit, offset: skipped })
           : chosen(await listSessions({ ...bounds, limit: Infinity }), {
               title,
-              source,
               limit,
               skipped,
               order: orders[sort],
@@ -131,7 +132,7 @@ export function createQuestions(config: LibraryConfig): Questions {
     },
     async search([query], signal) {
       const asked = query as z.output<typeof HistorySearchQuery>;
-      const { q, limit = 50, offset = 0, project, session_id } = asked;
+      const { q, limit = 50, offset = 0, project, source, session_id } = asked;
       const bounds = {
         ...config,
         signal,
@@ -139,6 +140,7 @@ export function createQuestions(config: LibraryConfig): Questions {
         offset,
         context: 1,
         ...(project !== undefined && { workspace: project }),
+        ...ofSource(source),
       };
       const inOne = session_id === undefined ? undefined : await searchInSession(session_id, q, bounds);
       const { data, pagination } = inOne
@@ -147,6 +149,7 @@ export function createQuestions(config: LibraryConfig): Questions {
       return JSON.stringify({
         data: data.map((match) => ({
           session_id: match.sessionId,
+          source: match.source,
           title: match.sessionSummary,
           project_path: match.projectPath,
           message_id: match.messageUuid,
@@ -223,23 +226,18 @@ function byTitle({ summary: one }: SessionSummary, { summary: other }: SessionSu
 
 interface Chosen {
   readonly title: string | undefined;
-  readonly source: string | undefined;
   readonly limit: number;
   readonly skipped: number;
   readonly order: Order;
 }
 
-function chosen(
-  { data }: { readonly data: readonly SessionSummary[] },
-  { title, source: agent, limit, skipped, order }: Chosen,
-) {
+function chosen({ data }: { readonly data: readonly SessionSummary[] }, { title, limit, skipped, order }: Chosen) {
   const words = title?.toLowerCase() ?? "";
   const fitting = data
     .toSorted(order)
     .filter(
-      ({ summary, projectPath, id, source }) =>
-        (agent === undefined || source === agent) &&
-        ((summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words),
+      ({ summary, projectPath, id }) =>
+        (summary ?? "").toLowerCase().includes(words) || projectPath.toLowerCase().includes(words) || id === words,
     );
   return { data: fitting.slice(skipped, skipped + limit), pagination: { total: fitting.length } };
 }

@@ -1,6 +1,7 @@
 import { type LibraryConfig, type UsageReport, type UsageTotals, getToolUsage, getUsage } from "@skein/history";
 import { type HistoryUsageQuery, type HistoryUsageRow, KnownError } from "@skein/protocol";
 import type { z } from "zod";
+import { ofSource } from "./of-source.ts";
 
 type Query = z.output<typeof HistoryUsageQuery>;
 
@@ -15,7 +16,7 @@ export interface Usage {
 /** How often costs are counted again at most, and only while lists are requested. */
 const COUNT_AGAIN_MS = 60_000;
 
-/** The usage of Claude Code's sessions. */
+/** The usage of the agents' sessions. */
 export function createUsage(config: LibraryConfig): Usage {
   let costs: ReadonlyMap<string, number> | undefined;
   let countedAt = -Infinity;
@@ -39,7 +40,7 @@ export function createUsage(config: LibraryConfig): Usage {
       countSoon();
       if (!costs) await counting;
     },
-    async rows({ group_by, from, to, project, time_zone = "UTC" }, signal) {
+    async rows({ group_by, from, to, project, source, time_zone = "UTC" }, signal) {
       const bounds = {
         ...config,
         signal,
@@ -47,6 +48,7 @@ export function createUsage(config: LibraryConfig): Usage {
         ...(from !== undefined && { since: new Date(from) }),
         ...(to !== undefined && { until: new Date(to) }),
         ...(project !== undefined && { workspace: project }),
+        ...ofSource(source),
       };
       if (group_by === "tool") return JSON.stringify({ data: await toolRows(bounds) });
       return JSON.stringify({ data: rowsOf(await getUsage(bounds), group_by) });
@@ -76,6 +78,8 @@ function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): re
       return report.byProject.map((one) => row(one.projectPath, one));
     case "session":
       return report.bySession.map((one) => row(one.sessionId, one));
+    case "source":
+      return report.bySource.map((one) => row(one.source, one));
     case "block":
       return report.blocks.map((one) => ({
         ...row(one.startsAt.toISOString(), one),

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "nod
 import { dirname, join, sep } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
 import { DataNotFoundError } from "../../../errors.ts";
-import { markOf, type RootMark } from "../../mirror/source-of-root.ts";
+import { markOf, sourceOfRoot, type RootMark } from "../../mirror/source-of-root.ts";
 import { dataPaths, getProjectsPath } from "./data-paths.ts";
 import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../model/data-file.ts";
 
@@ -11,7 +11,8 @@ import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../mod
  * The project is not taken from the folder name, because only the lines have the path.
  */
 export function discover(config: LibraryConfig): Discovered {
-  const roots = existingRoots(config);
+  const all = existingRoots(config);
+  const roots = all.filter((root) => config.sources?.includes(sourceOfRoot(root)) ?? true);
   const walk: Walk = { files: [], skipped: [], folders: [], atMs: Date.now() };
   for (const root of roots) {
     const projects = getProjectsPath(root);
@@ -20,9 +21,10 @@ export function discover(config: LibraryConfig): Discovered {
       else if (entry.isSymbolicLink()) walk.skipped.push({ path: join(projects, entry.name), reason: "symlink" });
     }
   }
-  const marks = roots.flatMap((root) => markOf(root) ?? []);
-  for (const { path, message } of marks.flatMap(({ problems }) => problems))
+  for (const { path, message } of roots.flatMap((root) => markOf(root)?.problems ?? []))
     walk.skipped.push({ path, reason: "unreadable", message });
+  // A session that two agents show stays with the one that claims it, also if that one is not asked for.
+  const marks = all.flatMap((root) => markOf(root) ?? []);
   return { roots, ...walk, files: unclaimed(marks, walk.files) };
 }
 

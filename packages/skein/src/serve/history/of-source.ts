@@ -1,0 +1,9 @@
+import { type LibraryConfig, isSourceName, sourceNames } from "@skein/history";
+import { KnownError } from "@skein/protocol";
+
+/** The choice of one agent's sessions that a request asks for. */
+export function ofSource(name: string | undefined): Pick<LibraryConfig, "sources"> {
+  if (name === undefined) return {};
+  if (isSourceName(name)) return { sources: [name] };
+  throw new KnownError("invalid", `source: "${name}" is not known. Expected one of ${sourceNames.join(", ")}.`);
+}
