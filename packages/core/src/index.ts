@@ -159,6 +159,7 @@ export { derivedId } from "./sessions/derived-id.ts";
 export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sessions/move-store.ts";
 export { parseInput } from "./sessions/parse-input.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
+export { type ZoneShift, checkedTimeZone, zoneShifts } from "./sessions/zone-days.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
 export { listChanged } from "./sessions/changed-sessions.ts";

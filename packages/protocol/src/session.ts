@@ -54,6 +54,8 @@ export const Session = z.object({
   forked_from_sequence: z.int().positive().nullable(),
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
+  /** The name of the key that opened it; null where nobody used a key. */
+  opened_by: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),
   ...CostTotals,

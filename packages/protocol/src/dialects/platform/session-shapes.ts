@@ -38,6 +38,8 @@ export const ApiSession = z.object({
   /** For a session that works for another one: whose, and which of its calls is waiting for it. */
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
+  /** The name of the key that opened it; null where nobody used a key. */
+  opened_by: z.string().nullable(),
   total_runs: Count,
   /** When the last run began; null if there was none. */
   last_run_at: Instant.nullable(),

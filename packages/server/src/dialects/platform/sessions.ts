@@ -69,6 +69,7 @@ export const sessionHandlers = {
     const { id } = await sessionIn(call, params);
     call.shared.meter.session(call.principal.keyId);
     const at = {
+      openedBy: call.principal.name,
       ...(message_id !== undefined && { messageId: message_id }),
       ...(title !== undefined && { title }),
     };
@@ -164,7 +165,7 @@ async function createFor(
   checkAgent(call, agent.config);
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
-  const session = await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency);
+  const session = await call.sessions.create(agent, { title, tags, modelId, metadata, openedBy: call.principal.name }, call.idempotency);
   // From now on the session has the rules of this key.
   await gate?.admit({}, { principal: call.principal, sessionId: session.id });
   return wire(session);
