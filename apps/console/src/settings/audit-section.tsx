@@ -17,6 +17,10 @@ const OUTCOMES: readonly (readonly [value: string, word: string])[] = [
 ];
 const STATES: Readonly<Record<AuditEntry["outcome"], State>> = { done: "done", refused: "cancelled", failed: "failed" };
 
+function isOutcome(value: string | null): value is AuditEntry["outcome"] {
+  return value !== null && Object.hasOwn(STATES, value);
+}
+
 /** Who did what in this tenant, newest first. Nothing here can be changed. */
 export function AuditSection() {
   const api = useApi();
@@ -24,7 +28,7 @@ export function AuditSection() {
   const [actor, setActor] = useQueryValue("actor");
   const [action, setAction] = useQueryValue("action");
   const filter = {
-    ...((outcome === "done" || outcome === "refused" || outcome === "failed") && { outcome }),
+    ...(isOutcome(outcome) && { outcome }),
     ...(actor !== null && { actor }),
     ...(action !== null && { action }),
   };

@@ -41,7 +41,8 @@ export function describePages(shared: { readonly world: World }): void {
         "/agents?new=1",
         `/history/${await claudeSession(world)}`,
       ];
-      for (const path of [...pages, "/usage", "/sql", "/settings"]) {
+      const settings = ["", "/keys", "/models", "/webhooks", "/audit"].map((part) => `/settings${part}`);
+      for (const path of [...pages, "/usage", "/usage?by=key", "/sql", ...settings]) {
         await go(page, path);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -128,6 +129,70 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("sessions with an unknown effect say so in the list, and are found by it", async ({ expect }) => {
+      const { world } = shared;
+      const id = await world.begin("Fixer", "Lose a result", [
+        { tools: [{ name: "Read", input: { file_path: "x" } }] },
+        { text: "Read." },
+      ]);
+      await expect
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
+        .toBe("completed");
+      const log = await world.client.exportSession({ params: { session_id: id }, query: { format: "json" } });
+      const { events } = log as { events: { event_type: string; data: Record<string, unknown> }[] };
+      for (const { event_type, data } of events) {
+        if (event_type === "tool.completed") data["outcome"] = "unknown";
+        if (event_type === "session.created") data["title"] = "Lost a result";
+      }
+      await world.client.importSession({ body: log as Parameters<typeof world.client.importSession>[0]["body"] });
+      const page = await world.open("/sessions");
+      await page.locator(".srow", { hasText: "Lost a result" }).getByTitle("An effect is unknown").waitFor();
+      await page.getByRole("button", { name: "Status" }).click();
+      await page.getByRole("menuitem", { name: "Effect unknown" }).click();
+      await page.waitForURL(/status=unknown/);
+      await page.locator(".srow", { hasText: "Lost a result" }).waitFor();
+      await page.locator(".srow", { hasText: "Lose a result" }).waitFor({ state: "detached" });
+      await page.close();
+    });
+
+    test("the audit log says who did what, and is filtered by what is clicked", async ({ expect }) => {
+      const { world } = shared;
+      const { id, name } = await world.client.createKey({ body: { name: "for the audit", scopes: ["read"] } });
+      await world.client.revokeKey({ params: { key_id: id } });
+      const page = await world.open("/settings");
+      await page.getByRole("link", { name: "Audit log" }).click();
+      await page.locator(".audit li", { hasText: "Revoked a key" }).first().waitFor();
+      await page.getByRole("button", { name: "Made a key" }).first().click();
+      await page.waitForURL(/action=key.create/);
+      await page.locator(".audit li", { hasText: "Revoked a key" }).first().waitFor({ state: "detached" });
+      expect(await page.locator(".audit li").first().innerText()).toContain(name);
+      await page.getByRole("button", { name: "Refused" }).click();
+      await page.waitForURL(/outcome=refused/);
+      await page.close();
+    });
+
+    test("usage is divided by key, and its days are those of the reader", async ({ expect }) => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Spend something", [{ text: "Spent." }]);
+      await expect
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
+        .toBe("completed");
+      const context = await world.newContext("Pacific/Kiritimati");
+      const asked: string[] = [];
+      context.on("request", (request) => asked.push(request.url()));
+      const page = await world.open("/usage?by=key", context);
+      await page.getByRole("button", { name: "Key", pressed: true }).waitFor();
+      await page.locator(".use-legend", { hasText: "SKEIN_API_KEY" }).waitFor();
+      await page.getByRole("heading", { name: "Keys" }).waitFor();
+      const zones = asked.filter((url) => url.includes("/v1/usage")).map((url) => new URL(url).searchParams);
+      expect(zones.some((query) => query.get("time_zone") === "Pacific/Kiritimati")).toBe(true);
+      // Midnight there is ten in the morning of the day before in UTC.
+      expect(zones.map((query) => query.get("from")).filter((from) => from !== null)).toContainEqual(
+        expect.stringMatching(/T10:00:00/),
+      );
+      await page.close();
+    });
+
     test("an agent is made, changed and tried", async () => {
       const { world } = shared;
       const page = await world.open("/agents?new=1");
@@ -158,7 +223,8 @@ export function describePages(shared: { readonly world: World }): void {
       ]);
       const page = await world.open("/");
       await page.setViewportSize({ width: 390, height: 844 });
-      for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/settings"]) {
+      const settings = ["", "/keys", "/models", "/webhooks", "/audit"].map((part) => `/settings${part}`);
+      for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/sql", ...settings]) {
         await go(page, path);
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
