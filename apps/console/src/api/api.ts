@@ -18,6 +18,8 @@ export type Agent = RouteOutput<"getAgent">;
 export type Sent = RouteOutput<"getRunStep">["data"][number];
 export type ApiStep = RouteOutput<"listSteps">["data"][number];
 export type Model = RouteOutput<"listModels">["data"][number];
+export type ModelTrial = RouteOutput<"testModel">["data"][number];
+export type NewModelInput = RouteInput<"addModel">["body"];
 export type Webhook = RouteOutput<"listWebhooks">["data"][number];
 export type UsageRow = RouteOutput<"usage">["data"][number];
 export type ToolUsageRow = RouteOutput<"toolUsage">["data"][number];
@@ -175,7 +177,10 @@ export function createApi(client: Client) {
     policyOfKey: (id: string) => client.getKeyPolicy({ params: { key_id: id } }),
 
     models: async () => (await client.listModels()).data,
-    addModel: (name: string, isDefault: boolean) => client.addModel({ body: { name, is_default: isDefault } }),
+    addModel: (body: NewModelInput) => client.addModel({ body }),
+    /** Small calls that try what a model can do; the provider charges for them. */
+    testModel: (id: string) => client.testModel({ params: { model_id: id } }),
+    removeModel: (id: string) => client.removeModel({ params: { model_id: id } }),
 
     usage: async (query: RouteInput<"usage">["query"]) => (await client.usage({ query })).data,
     toolUsage: async (query: RouteInput<"toolUsage">["query"]) => (await client.toolUsage({ query })).data,
