@@ -1,6 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
-import { folder } from "../../server/test/world.ts";
+import { folder, testServer } from "../../server/test/world.ts";
 import { type Ended, call, environmentOf, lines } from "./skein.ts";
 
 test("a model is added, listed, tried, asked and removed; its key is in the environment alone", async () => {
@@ -43,6 +45,43 @@ test("a model is added, listed, tried, asked and removed; its key is in the envi
   expect(ran.err).not.toContain("simulation");
   expect((await skein("models", "remove", name)).code).toBe(0);
   expect((await skein("models", "remove", name)).code).toBe(3);
+});
+
+test("models of a server are added with a key from a file, tried, listed and removed", async () => {
+  const simulator = await createSimulator();
+  onTestFinished(() => simulator.close());
+  const { url, key } = await testServer();
+  const data = folder();
+  const env = { ...environmentOf(data), SKEIN_API_KEY: key };
+  const skein = (...args: readonly string[]): Promise<Ended> =>
+    call(["models", ...args, "--server", url], { env, cwd: data });
+  const name = "openai-compatible/llama";
+  writeFileSync(join(data, "key"), "sk-only-in-the-store\n");
+  const added = await skein("add", name, "--url", `${simulator.url}/v1`, "--key-file", join(data, "key"));
+  expect(added).toMatchObject({ code: 0, out: expect.stringContaining("is added") });
+  const listed = await skein("list");
+  expect(listed.out).toMatch(/openai-compatible\/llama +http.+in the store/);
+  expect(listed.out + (await skein("list", "--json")).out).not.toContain("sk-only");
+  expect(lines((await skein("test", name, "--json")).out)[0]).toMatchObject({ ability: "text", outcome: "works" });
+  expect((await skein("test", "ollama/none")).code).toBe(3);
+  expect((await skein("add", name, "--data", data)).code).toBe(2);
+  expect((await skein("add", "openai/gpt-6", "--key-env", "HOME")).err).toContain("SKEIN_MODEL_KEY_VARIABLES");
+  expect((await skein("remove", name)).code).toBe(0);
+  expect((await skein("remove", name)).code).toBe(3);
+});
+
+test("a key from a file is kept in the store of this machine, and used from there", async () => {
+  const simulator = await createSimulator();
+  onTestFinished(() => simulator.close());
+  const data = folder();
+  const env = environmentOf(data);
+  const skein = (...args: readonly string[]): Promise<Ended> => call([...args, "--data", data], { env, cwd: data });
+  writeFileSync(join(data, "key"), "sk-kept");
+  const where = ["--url", `${simulator.url}/v1`, "--key-file", join(data, "key")];
+  expect((await skein("models", "add", "openai-compatible/llama", ...where)).code).toBe(0);
+  expect((await skein("models", "add", "openai-compatible/llama", ...where, "--key-env", "X")).code).toBe(2);
+  const trials = lines((await skein("models", "test", "openai-compatible/llama", "--json")).out);
+  expect(trials[0]).toMatchObject({ outcome: "works" });
 });
 
 test.each([

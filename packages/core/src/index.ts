@@ -152,7 +152,8 @@ export { type Live, createMemoryLive, createOffsets, draftsOf } from "./live/liv
 
 // What people do with sessions, and agents.
 export { checkAgentSettings } from "./sessions/agent-settings.ts";
-export { type Agents, type Models, type SessionAgent, createAgents, createModels } from "./sessions/agents.ts";
+export { type Agents, type SessionAgent, createAgents } from "./sessions/agents.ts";
+export { type Models, type ReachedModel, createModels, shownModel } from "./sessions/models.ts";
 export type { Answered } from "./sessions/answers.ts";
 export { claudeAgent } from "./sessions/claude-agent.ts";
 export { derivedId } from "./sessions/derived-id.ts";
@@ -196,5 +197,6 @@ export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode
 // Sandboxes.
 export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
 export { checkSealedWith, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
+export { createSecrets } from "./secrets/secrets.ts";
 export { type Vault, createVault } from "./secrets/vault.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -4,12 +4,13 @@ import type {
   FileStore,
   KeyPolicy,
   Live,
+  Model,
   ModelCatalog,
   SessionsDeps,
   Store,
   Telemetry,
 } from "@skein/core";
-import type { ApiTool, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
+import type { ApiTool, ModelSettings, ModelTrial, SqlExample, SqlTable, ToolSchema } from "@skein/protocol";
 import type { z } from "zod";
 import type { Adoption } from "./dialects/claude/adoption.ts";
 import type { ClaudeGate } from "./dialects/claude/gate.ts";
@@ -50,6 +51,19 @@ export type SqlPart =
   | { readonly kind: "columns"; readonly columns: readonly { readonly name: string; readonly type: string }[] }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
+
+/** What requests about models need of the process that asks the models. */
+interface ModelAdmin {
+  /** Refuses a model that a request of this tenant may not add, with a known error. */
+  check(model: {
+    readonly tenant: string;
+    readonly name: string;
+    readonly settings: ModelSettings;
+    readonly hasKey: boolean;
+  }): void;
+  /** Makes one small call for each ability of a model. */
+  try(name: string, model: Model, signal: AbortSignal): AsyncIterable<ModelTrial>;
+}
 
 /** Whether the operator's rule about the sandbox is kept, and a sentence about the sandbox's state. */
 export interface WallsState {
@@ -111,6 +125,8 @@ export interface ServerDeps {
   readonly adoption?: Adoption | undefined;
   /** The models, for whoever asks what one of them was sent; without them nobody can say. */
   readonly models?: ModelCatalog | undefined;
+  /** Checks models that requests add, and tries models. Without it, requests add names alone. */
+  readonly modelAdmin?: ModelAdmin | undefined;
   /** The model of agents that name none, where the tenant's list has no default. */
   readonly defaultModel: string;
   /** Version, store and model of this server, for the first page and `/health`. */

@@ -80,6 +80,7 @@ export async function testServer(
     console?: string;
     history?: { roots: string[]; keys: string[] };
     secrets?: Parameters<typeof startServer>[0]["secrets"];
+    openedToModels?: Parameters<typeof startServer>[0]["openedToModels"];
   } = {},
 ): Promise<TestServer> {
   const logged: Record<string, unknown>[] = [];
@@ -99,6 +100,7 @@ export async function testServer(
     consoleFolder: options.console ?? null,
     ...(options.history && { history: options.history }),
     ...(options.secrets && { secrets: options.secrets }),
+    ...(options.openedToModels && { openedToModels: options.openedToModels }),
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf(options.config ?? {}),

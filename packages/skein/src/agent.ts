@@ -5,7 +5,7 @@ import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
-import { isClaudeName } from "./model-catalog.ts";
+import { isClaudeName } from "./model-providers.ts";
 import { catalogWith } from "./open-catalog.ts";
 import { checkModelAddress, openModel } from "./open-model.ts";
 import { openFiles } from "./open-files.ts";
@@ -13,6 +13,7 @@ import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { register, registrations } from "./registration.ts";
 import { type AgentResult, runOutcome } from "./agent-result.ts";
+import { secretsSettings } from "./serve/secrets-settings.ts";
 import { streamItems, streamRun } from "./stream.ts";
 
 const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
@@ -183,6 +184,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   checkModelAddress(address);
   // The store early: it is what may fail, and nothing that has to be closed is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
+  const { vault } = secretsSettings(config.secrets, process.cwd());
   const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const store = typeof given === "string" ? await openStore(given, { files }) : given;
   const opened = openModel({
@@ -202,7 +204,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,
-    models: catalogWith(claude, { store, silenceMs: options.silenceMs }),
+    models: catalogWith(claude, { store, vault, silenceMs: options.silenceMs }),
     agents,
     files,
     memoryNamed: memories.named,

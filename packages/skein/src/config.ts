@@ -59,6 +59,8 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** Addresses that webhooks may go to although they are not public. */
   readonly allowedWebhookAddresses: readonly string[];
+  /** What models that are added over HTTP may use: addresses that are not public, and environment variables with keys. */
+  readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };
   /** Claude Code's data directories that may be read over HTTP, or `off`; and names of keys besides admins' that may. */
   readonly history: readonly string[];
   readonly historyKeys: readonly string[];
@@ -177,6 +179,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     allowedHosts: listIn(env["SKEIN_ALLOWED_HOSTS"]),
     allowedOrigins: listIn(env["SKEIN_ALLOWED_ORIGINS"]),
     allowedWebhookAddresses: listIn(env["SKEIN_ALLOWED_WEBHOOK_ADDRESSES"]),
+    openedToModels: {
+      addresses: listIn(env["SKEIN_ALLOWED_MODEL_ADDRESSES"]),
+      keyVariables: listIn(env["SKEIN_MODEL_KEY_VARIABLES"]),
+    },
     history: listIn(env["SKEIN_HISTORY"]),
     historyKeys: listIn(env["SKEIN_HISTORY_KEYS"]),
     sqlHistory: listIn(env["SKEIN_SQL_HISTORY"]),

@@ -1,21 +1,34 @@
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createOpenAiModel } from "@skein/adapters/models/openai";
 import { ChatQuirks, createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
-import { type Model, type ModelCatalog, ModelFailure, type Records, createModels, parseInput } from "@skein/core";
-import { KnownError, type ModelSettings, givenPrice } from "@skein/protocol";
-import { PROVIDERS } from "./model-providers.ts";
+import { createGuardedFetch } from "@skein/adapters/tools";
+import {
+  type Model,
+  type ModelCatalog,
+  ModelFailure,
+  type ReachedModel,
+  type Records,
+  createModels,
+  createSecrets,
+  parseInput,
+} from "@skein/core";
+import { KnownError, type ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
+import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-providers.ts";
+import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
 
 export interface CatalogDeps {
   /** The model of bare names, and of names that only its server can know. */
   readonly claude: Model;
   /** Whether `claude` is a gateway of the operator, which may know any name. */
   readonly isGateway: boolean;
-  /** Where models that were added are kept. */
+  /** Where models that were added are kept. A secret that it cannot open is an error: it must not be sent as a key. */
   readonly records: Records;
   /** Models of `skein.config.ts`. They stand before those that were added. */
   readonly configured?: Readonly<Record<string, ModelSettings>> | undefined;
   /** The value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
+  /** What models that were added by requests may use. */
+  readonly opened?: OpenedToModels | undefined;
   readonly silenceMs?: number | undefined;
   readonly now?: () => number;
 }
@@ -23,31 +36,53 @@ export interface CatalogDeps {
 /** How long what is known of the models of a tenant is taken for true. */
 const FRESH_MS = 2000;
 
+/** A model of the store, with the text of its key. */
+interface AddedModel extends ReachedModel {
+  readonly tenant: string;
+  /** The text of its key in the store, or why it cannot be read. */
+  readonly key: { readonly text: string; readonly problem?: undefined } | { readonly problem: string } | undefined;
+}
+
 /** The models of a process: those of its configuration, those that were added to its store, and known providers by name. */
 export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
   const { claude, records, configured = {}, now = Date.now } = deps;
-  const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, ModelSettings> }>();
+  const secrets = createSecrets(records);
+  const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const made = new Map<string, Model>();
 
   /** Models keep no state: one that was made for the same settings is the same model. */
-  function modelOf(name: string, settings: ModelSettings): Model {
-    const key = JSON.stringify([name, settings]);
-    const known = made.get(key) ?? openModel(name, settings, deps);
+  function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
+    const key = JSON.stringify([name, settings, own]);
+    const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
     if (made.size > MOST_MADE) made.clear();
     made.set(key, known);
     return known;
   }
 
+  async function keyOf(tenant: string, reference: string | undefined): Promise<AddedModel["key"]> {
+    if (reference === undefined) return undefined;
+    try {
+      return { text: await secrets.get(tenant, reference) };
+    } catch (error) {
+      if (!isKnownError(error)) throw error;
+      return { problem: error.message };
+    }
+  }
+
   return {
-    async refresh(tenant) {
+    async refresh(tenant, { isUrgent } = { isUrgent: false }) {
       const known = added.get(tenant);
-      if (known && Math.abs(now() - known.at) < FRESH_MS) return;
-      const models = new Map(await createModels({ records, tenant }).settings());
+      if (known && !isUrgent && Math.abs(now() - known.at) < FRESH_MS) return;
+      const models = new Map<string, AddedModel>();
+      for (const [name, reached] of await createModels({ records, tenant }).reached())
+        models.set(name, { ...reached, tenant, key: await keyOf(tenant, reached.keySecret) });
       added.set(tenant, { at: now(), models });
     },
     named(tenant, name) {
-      const settings = configured[name] ?? added.get(tenant)?.models.get(name);
+      const own = added.get(tenant)?.models.get(name);
+      const settings = configured[name];
       if (settings) return modelOf(name, settings);
+      if (own) return modelOf(name, own.settings, own);
       if (isClaudeName(name) || deps.isGateway) return claude;
       if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, {});
       return failingModel(
@@ -58,19 +93,6 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
 }
 
 const MOST_MADE = 1000;
-
-/** Whether a name means Claude: one without a provider, or with Anthropic as its provider. */
-export function isClaudeName(name: string): boolean {
-  const provider = providerOf(name);
-  return provider === undefined || provider === "anthropic";
-}
-
-/** What stands before the name of a model: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
-function providerOf(name: string): string | undefined {
-  const at = name.indexOf("/");
-  // Names of Bedrock's profiles have a slash and no provider of ours.
-  return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
-}
 
 /** Checks the settings of a model before they are kept. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {
@@ -89,18 +111,27 @@ export function checkModelSettings(name: string, settings: ModelSettings): void 
   if (quirks) parseInput(ChatQuirks.partial(), quirks);
 }
 
-/** The settings of a model with those that its provider has for all of its models. */
-function settingsOf(name: string, settings: ModelSettings): ModelSettings {
-  const provider = providerOf(name) ?? "";
-  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
-  const usual: ModelSettings = known ?? (isClaudeName(name) ? { adapter: "anthropic" } : {});
-  return { ...usual, ...settings, ...(usual.quirks && { quirks: { ...usual.quirks, ...settings.quirks } }) };
+interface OpenDeps extends CatalogDeps {
+  /** The record of the model, if it was added to the store. */
+  readonly added: AddedModel | undefined;
 }
 
-function openModel(name: string, given: ModelSettings, { keyIn, silenceMs }: CatalogDeps): Model {
+const NOTHING_OPENED: OpenedToModels = { addresses: [], keyVariables: [] };
+
+function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
+  const { added, keyIn, silenceMs, opened = NOTHING_OPENED } = deps;
   const { adapter, url, key_env, abilities = {}, quirks = {}, price, model_name } = settingsOf(name, given);
   const modelName = model_name ?? name.slice(name.indexOf("/") + 1);
-  const apiKey = key_env === undefined ? undefined : keyIn(key_env);
+  if (added?.isGuarded)
+    try {
+      // What was open when the model was added may be closed by now.
+      checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
+    } catch (error) {
+      return failingModel(`The model "${name}" cannot be used. ${(error as Error).message}`);
+    }
+  if (added?.key?.problem !== undefined)
+    return failingModel(`The key of the model "${name}" cannot be read. ${added.key.problem}`);
+  const apiKey = added?.key?.text ?? (key_env === undefined ? undefined : keyIn(key_env));
   if (key_env !== undefined && (apiKey === undefined || apiKey === ""))
     return failingModel(`The model "${name}" needs a key in the environment variable ${key_env}, and it is not set.`);
   const shared = {
@@ -109,6 +140,7 @@ function openModel(name: string, given: ModelSettings, { keyIn, silenceMs }: Cat
     abilities: Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined)),
     price: givenPrice(name, price),
     ...(silenceMs !== undefined && { silenceMs }),
+    ...(added?.isGuarded && { fetch: createGuardedFetch(modelPlaces(added.tenant, opened)) }),
   };
   switch (adapter) {
     case "anthropic":

@@ -28,3 +28,24 @@ export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   vllm: { adapter: "openai-compatible", url: "http://127.0.0.1:8000/v1" },
   "openai-compatible": { adapter: "openai-compatible" },
 };
+
+/** What stands before the name of a model: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
+export function providerOf(name: string): string | undefined {
+  const at = name.indexOf("/");
+  // Names of Bedrock's profiles have a slash and no provider of ours.
+  return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
+}
+
+/** Whether a name means Claude: one without a provider, or with Anthropic as its provider. */
+export function isClaudeName(name: string): boolean {
+  const provider = providerOf(name);
+  return provider === undefined || provider === "anthropic";
+}
+
+/** The settings of a model with those that its provider has for all of its models. */
+export function settingsOf(name: string, settings: ModelSettings): ModelSettings {
+  const provider = providerOf(name) ?? "";
+  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
+  const usual: ModelSettings = known ?? (isClaudeName(name) ? { adapter: "anthropic" } : {});
+  return { ...usual, ...settings, ...(usual.quirks && { quirks: { ...usual.quirks, ...settings.quirks } }) };
+}

@@ -1,14 +1,5 @@
 import type { Model, ModelCall } from "@skein/core";
-import { isToolUse, textOf } from "@skein/protocol";
-
-/** What came of one small call that tries an ability of a model. */
-export interface Trial {
-  readonly ability: "text" | "tools" | "images" | "thinking";
-  readonly outcome: "works" | "fails" | "not said to have it";
-  readonly ms: number;
-  /** What the model answered, or what went wrong. */
-  readonly detail: string;
-}
+import { type ModelTrial, isToolUse, textOf } from "@skein/protocol";
 
 const RED = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSACj/P8Fu7N9hAAAAAElFTkSuQmCC";
 const WEATHER = {
@@ -18,7 +9,7 @@ const WEATHER = {
 };
 
 /** Makes one small call for each ability, one after the other. */
-export async function* tryModel(name: string, model: Model, signal: AbortSignal): AsyncGenerator<Trial> {
+export async function* tryModel(name: string, model: Model, signal: AbortSignal): AsyncGenerator<ModelTrial> {
   const ask = (text: string): ModelCall => ({
     model: name,
     sessionId: "00000000-0000-7000-8000-000000000000",
@@ -36,7 +27,7 @@ export async function* tryModel(name: string, model: Model, signal: AbortSignal)
   });
   const image = { type: "image", source: { type: "base64", media_type: "image/png", data: RED } };
   const question = { type: "text", text: "Which colour is this? Answer with one word." };
-  const trials: readonly (readonly [Trial["ability"], boolean, ModelCall])[] = [
+  const trials: readonly (readonly [ModelTrial["ability"], boolean, ModelCall])[] = [
     ["text", true, ask("Answer with one word: hello.")],
     ["tools", model.abilities.tools, { ...ask("Use the weather tool for the city Lisbon."), tools: [WEATHER] }],
     ["images", model.abilities.images, { ...ask(""), turns: [{ role: "user", content: [image, question] }] }],
@@ -54,11 +45,11 @@ export async function* tryModel(name: string, model: Model, signal: AbortSignal)
 }
 
 async function tried(
-  ability: Trial["ability"],
+  ability: ModelTrial["ability"],
   model: Model,
   call: ModelCall,
   signal: AbortSignal,
-): Promise<Pick<Trial, "outcome" | "detail">> {
+): Promise<Pick<ModelTrial, "outcome" | "detail">> {
   try {
     const { content } = await model.call(call, () => {}, signal);
     const [used] = content.filter(isToolUse);

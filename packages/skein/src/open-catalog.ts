@@ -1,7 +1,8 @@
-import type { ModelCatalog, Store } from "@skein/core";
+import { type ModelCatalog, type Store, type Vault, sealedRecords } from "@skein/core";
 import type { ModelSettings } from "@skein/protocol";
 import { type Config, environmentKey, simulationChoice } from "./config.ts";
 import { createModelCatalog } from "./model-catalog.ts";
+import type { OpenedToModels } from "./model-rules.ts";
 import { type OpenModel, openModel } from "./open-model.ts";
 
 /** The models of a process, and Claude among them. */
@@ -22,7 +23,8 @@ export async function openCatalog({
   readonly configured?: Readonly<Record<string, ModelSettings>> | undefined;
 }): Promise<OpenCatalog> {
   const claude = await openModel({ ...config, ...simulationChoice(config) });
-  return { catalog: catalogWith(claude, { store, configured }), claude, close: claude.close };
+  const opened = config.openedToModels;
+  return { catalog: catalogWith(claude, { store, configured, opened }), claude, close: claude.close };
 }
 
 /** The models of a process whose Claude is open already. */
@@ -31,19 +33,25 @@ export function catalogWith(
   {
     store,
     configured,
+    opened,
+    vault,
     silenceMs,
   }: {
     readonly store: Store;
+    /** Opens keys of models, if the records of the store do not do it themselves. */
+    readonly vault?: Vault | undefined;
     readonly configured?: Readonly<Record<string, ModelSettings>> | undefined;
+    readonly opened?: OpenedToModels | undefined;
     readonly silenceMs?: number | undefined;
   },
 ): ModelCatalog {
   return createModelCatalog({
     claude: claude.model,
     isGateway: !claude.simulated && claude.api.baseUrl !== undefined,
-    records: store.records,
+    records: sealedRecords(store.records, vault),
     configured,
     keyIn: environmentKey,
+    opened,
     silenceMs,
   });
 }

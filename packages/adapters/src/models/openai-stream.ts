@@ -15,6 +15,7 @@ interface OpenAiApi {
   readonly address: string;
   readonly apiKey: string | undefined;
   readonly silenceMs: number | undefined;
+  readonly fetch: typeof globalThis.fetch | undefined;
   readonly prepare: Model["prepare"];
   readonly read: (answer: AnswerStream, call: ModelCall) => { add(data: string): void; end(): ModelReply };
 }
@@ -23,7 +24,8 @@ const SILENCE_MS = 300_000;
 const HINT = "Check the network and the address of the model.";
 
 /** Makes one request and reads its answer. */
-export function openAiCall({ address, apiKey, silenceMs = SILENCE_MS, prepare, read }: OpenAiApi): Model["call"] {
+export function openAiCall(api: OpenAiApi): Model["call"] {
+  const { address, apiKey, silenceMs = SILENCE_MS, fetch, prepare, read } = api;
   const headers = {
     "content-type": "application/json",
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
@@ -35,7 +37,7 @@ export function openAiCall({ address, apiKey, silenceMs = SILENCE_MS, prepare, r
       return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {
         const body = JSON.stringify(prepare(call).body);
         const request = { method: "POST", headers, body, signal: watch.signal };
-        const response = await sent(address, request, { rejected: rejectedRequest, hint: HINT });
+        const response = await sent(address, request, { rejected: rejectedRequest, hint: HINT, fetch });
         checkStream(response, address);
         await eachEvent(response, watch, (data) => reader.add(data));
         return reader.end();

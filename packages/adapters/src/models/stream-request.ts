@@ -32,15 +32,23 @@ export async function watched<Result>(
   }
 }
 
+interface Sending {
+  readonly rejected: (response: Response, text: string) => unknown;
+  readonly hint: string;
+  /** Who makes the connection; the runtime unless told. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
 /** The answer to a request. A request that the provider rejects throws what `rejected` makes of the response. */
 export async function sent(
   url: string,
   request: RequestInit,
-  { rejected, hint }: { rejected: (response: Response, text: string) => unknown; hint: string },
+  { rejected, hint, fetch = globalThis.fetch }: Sending,
 ): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, request);
+    // A redirect would take the key to another address.
+    response = await fetch(url, { ...request, redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;
     throw unreachable(new URL(url).origin, error, hint);

@@ -11,6 +11,7 @@ import { createEdit, createWrite } from "./write.ts";
 
 export { createAskUserQuestion } from "./ask-user-question.ts";
 export { type GuardedRequestOptions, guardedRequest } from "./guarded-request.ts";
+export { createGuardedFetch } from "./guarded-fetch.ts";
 export { isPublicAddress } from "./public-address.ts";
 export { placesWith, urlProblem } from "./url-problem.ts";
 

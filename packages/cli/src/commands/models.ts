@@ -1,28 +1,37 @@
-import { type Store, createModels } from "@skein/core";
-import { type LlmModel, ModelSettings } from "@skein/protocol";
+import { type ApiModel, ModelSettings } from "@skein/protocol";
 import { openStore } from "skein/stores";
-import { checkModelSettings, loadCode, openCatalog, serveSettings, tryModel } from "skein/serve";
-import { type Call, type Group, defineCommand } from "../terminal/command.ts";
+import { serveSettings } from "skein/serve";
+import type { ModelPlace } from "../models/model-place.ts";
+import { createServerModels } from "../models/server-models.ts";
+import { createStoreModels } from "../models/store-models.ts";
+import { type Call, type Group, type Values, defineCommand } from "../terminal/command.ts";
 import { openExisting } from "../terminal/existing-store.ts";
 import { CommandError, EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { readInput } from "../terminal/read-input.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { printTable } from "../terminal/table.ts";
 import { visible } from "../terminal/visible-text.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
 
-const OPTIONS = { ...SERVER_PLACE, json: JSON_OPTION } as const;
+const OPTIONS = {
+  ...SERVER_PLACE,
+  server: {
+    takes: "URL",
+    about:
+      "Use the models of this server instead of a store (key: SKEIN_API_KEY, or the key of a server on this machine)",
+  },
+  json: JSON_OPTION,
+} as const;
 const ABILITIES = ["tools", "images", "pdf", "thinking", "output"] as const;
 
 const list = defineCommand({
   name: "models list",
-  summary: "List the models that were added, and how they are reached.",
+  summary: "List the models that were added, and how they are reached. Keys are not shown.",
   options: OPTIONS,
-  examples: ["skein models list", "skein models list --json"],
+  examples: ["skein models list", "skein models list --json", "skein models list --server http://127.0.0.1:7433"],
   run: (call) =>
-    withStore(call, async (store) => {
-      const models = createModels({ records: store.records });
-      const [all, settings] = [await models.list(), new Map(await models.settings())];
-      const rows = all.map((model) => ({ ...model, settings: settings.get(model.name) ?? null }));
+    withModels(call, "existing", async (models) => {
+      const rows = await models.list();
       if (call.values.json) for (const row of rows) call.screen.json(row);
       else if (rows.length === 0)
         call.screen.note('No model was added. Claude needs none; others: "skein models add --help".\n');
@@ -33,10 +42,14 @@ const list = defineCommand({
 const add = defineCommand({
   name: "models add",
   words: "PROVIDER/NAME",
-  summary: "Add a model, or change how it is reached. The key stays in the environment: only its name is kept.",
+  summary: "Add a model, or change how it is reached. Its key stays in the environment, or is kept in the store.",
   options: {
     url: { takes: "URL", about: "The address of its server, for example http://127.0.0.1:11434/v1" },
-    "key-env": { takes: "VARIABLE", about: "The environment variable with its key" },
+    "key-env": { takes: "VARIABLE", about: "The environment variable with its key (with --server: of the server)" },
+    "key-file": {
+      takes: "FILE",
+      about: "The file with its key, - for stdin: it is kept in the store, and never shown",
+    },
     adapter: {
       takes: "API",
       about: "The API it speaks: anthropic, openai or openai-compatible (default: by provider)",
@@ -56,19 +69,17 @@ const add = defineCommand({
     "skein models add openai-compatible/qwen3 --url http://127.0.0.1:11434/v1",
     "skein models add openai/gpt-6 --key-env OPENAI_API_KEY --price 1.25/10",
     "skein models add ollama/llama4 --with images --default",
+    "skein models add groq/llama --key-file - --server http://127.0.0.1:7433 < key.txt",
   ],
   run: (call) =>
-    withNewStore(call, async (store) => {
+    withModels(call, "new", async (models) => {
       const [name = ""] = call.words;
-      const settings = settingsIn(call.values);
-      checkModelSettings(name, settings);
-      const isDefault = call.values.default;
-      const model = await createModels({ records: store.records }).add({
-        name,
-        settings,
-        ...(isDefault && { isDefault }),
-      });
-      if (call.values.json) call.screen.json({ ...model, settings });
+      const { "key-file": file, default: isDefault } = call.values;
+      if (file !== undefined && call.values["key-env"] !== undefined)
+        throw new UsageError("--key-file and --key-env at once: a model has one key. Leave one of them out.");
+      const key = file === undefined ? undefined : (await readInput(file)).trim();
+      const model = await models.add({ name, settings: settingsIn(call.values), key, isDefault });
+      if (call.values.json) call.screen.json(model);
       else call.screen.out(`${visible(name)} is added. Try it: skein models test ${visible(name)}\n`);
     }),
 });
@@ -80,42 +91,32 @@ const test = defineCommand({
   options: { ...OPTIONS, config: SERVER_OPTIONS.config },
   examples: ["skein models test openai-compatible/qwen3", "skein models test claude-haiku-4-5 --json"],
   run: (call) =>
-    withNewStore(call, async (store) => {
+    withModels(call, "new", async (models) => {
       const [name = ""] = call.words;
-      const settings = serveSettings({ ...placeOf(call), config: call.values.config }, call.config);
-      const { models } = await loadCode(settings.configFile);
-      const { catalog, close } = await openCatalog({ store, config: call.config, configured: models });
-      try {
-        await catalog.refresh("default");
-        const rows: string[][] = [];
-        let worked = true;
-        for await (const trial of tryModel(name, catalog.named("default", name), new AbortController().signal)) {
-          worked &&= trial.outcome !== "fails";
-          if (call.values.json) call.screen.json({ model: name, ...trial });
-          rows.push([trial.ability, trial.outcome, trial.ms === 0 ? "" : `${trial.ms} ms`, trial.detail]);
-        }
-        if (!call.values.json) printTable(call.screen, ["ABILITY", "OUTCOME", "TIME", "ANSWER"], rows);
-        if (!worked) throw new CommandError(EXIT.failed, `Not everything works with ${name}.`);
-      } finally {
-        await close();
+      const rows: string[][] = [];
+      let worked = true;
+      for await (const trial of models.test(name)) {
+        worked &&= trial.outcome !== "fails";
+        if (call.values.json) call.screen.json({ model: name, ...trial });
+        rows.push([trial.ability, trial.outcome, trial.ms === 0 ? "" : `${trial.ms} ms`, trial.detail]);
       }
+      if (!call.values.json) printTable(call.screen, ["ABILITY", "OUTCOME", "TIME", "ANSWER"], rows);
+      if (!worked) throw new CommandError(EXIT.failed, `Not everything works with ${name}.`);
     }),
 });
 
 const remove = defineCommand({
   name: "models remove",
   words: "PROVIDER/NAME",
-  summary: "Remove a model that was added. Sessions that name it fail until it is added again.",
+  summary: "Remove a model that was added, and its key. Sessions that name it fail until it is added again.",
   options: OPTIONS,
   examples: ["skein models remove openai-compatible/qwen3"],
   run: (call) =>
-    withStore(call, async (store) => {
+    withModels(call, "existing", async (models) => {
       const [name = ""] = call.words;
-      const models = createModels({ records: store.records });
-      const found = (await models.list()).find((model) => model.name === name);
-      if (!found) throw new MissingError(`There is no model "${name}". "skein models list" shows them.`);
-      await models.remove(found.id);
-      if (call.values.json) call.screen.json({ removed: found });
+      const removed = await models.remove(name);
+      if (!removed) throw new MissingError(`There is no model "${name}". "skein models list" shows them.`);
+      if (call.values.json) call.screen.json({ removed });
       else call.screen.out(`${visible(name)} is removed.\n`);
     }),
 });
@@ -127,7 +128,9 @@ export const models: Group = {
   commands: [list, add, test, remove],
 };
 
-type ModelsCall = Call<typeof OPTIONS>;
+type ModelsCall = Pick<Call<typeof OPTIONS>, "config"> & {
+  readonly values: Values<typeof OPTIONS> & { readonly config?: string | undefined };
+};
 
 interface AddValues {
   readonly url?: string | undefined;
@@ -178,36 +181,32 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function row({
-  name,
-  is_default,
-  settings,
-}: LlmModel & { readonly settings: ModelSettings | null }): readonly string[] {
+function row({ name, is_default, settings, key }: ApiModel): readonly string[] {
   const { url = "", key_env = "", price } = settings ?? {};
-  return [name, url, key_env, price ? `$${price.input} / $${price.output}` : "", is_default ? "yes" : ""];
+  const shownKey = key === "stored" ? "in the store" : key_env;
+  return [name, url, shownKey, price ? `$${price.input} / $${price.output}` : "", is_default ? "yes" : ""];
 }
 
-/** With a store that exists. */
-async function withStore(call: ModelsCall, use: (store: Store) => Promise<void>): Promise<number> {
-  return withOpened(await openExisting(call.values.store ?? call.config.storeUrl, urlFor(call)), use);
-}
-
-/** With a store that is made if it does not exist. */
-async function withNewStore(call: ModelsCall, use: (store: Store) => Promise<void>): Promise<number> {
-  return withOpened(await openStore(urlFor(call)), use);
-}
-
-function urlFor(call: ModelsCall): string {
-  return serveSettings(placeOf(call), call.config).storeUrl;
-}
-
-function placeOf({ values: { store, data } }: ModelsCall) {
-  return { store, data };
-}
-
-async function withOpened(store: Store, use: (store: Store) => Promise<void>): Promise<number> {
+/** With the models of `--server`, or of a store; a `new` store is made if it does not exist. */
+async function withModels(
+  { values, config }: ModelsCall,
+  kind: "existing" | "new",
+  use: (models: ModelPlace) => Promise<void>,
+): Promise<number> {
+  const { store: given, data, server, config: file } = values;
+  if (server !== undefined) {
+    if (given !== undefined || data !== undefined)
+      throw new UsageError("--server with --store or --data: a server has its own store. Leave one of them out.");
+    const { connectServer } = await import("../sessions/connect-server.ts");
+    await use(createServerModels(connectServer(server, config).client));
+    return EXIT.completed;
+  }
+  const settings = serveSettings({ store: given, data, config: file }, config);
+  const store = await (kind === "new"
+    ? openStore(settings.storeUrl)
+    : openExisting(given ?? config.storeUrl, settings.storeUrl));
   try {
-    await use(store);
+    await use(createStoreModels(store, { settings, config }));
     return EXIT.completed;
   } finally {
     await store.close();

@@ -135,8 +135,8 @@ export interface Model {
 
 /** The models of a process, by their names. */
 export interface ModelCatalog {
-  /** Learns which models were added or changed. Called before a session of the tenant is driven. */
-  refresh(tenant: string): Promise<void>;
+  /** Learns which models were added or changed. Called before a session of the tenant is driven. `isUrgent`: just now. */
+  refresh(tenant: string, options?: { readonly isUrgent: boolean }): Promise<void>;
   /** The model of this name. An unknown one is a model whose calls fail with a sentence. */
   named(tenant: string, name: string): Model;
 }

@@ -1,6 +1,7 @@
 import { createIds } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
-import { createAgents, createModels } from "../../src/sessions/agents.ts";
+import { createAgents } from "../../src/sessions/agents.ts";
+import { createModels } from "../../src/sessions/models.ts";
 import { createMemoryStore } from "../../src/memory-store/memory-store.ts";
 
 const input = { name: "Helper", model: "claude-sonnet-4-5" };

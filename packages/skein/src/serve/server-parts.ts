@@ -93,7 +93,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     bus,
     engine: engine.factory,
     ...code,
-    models: catalogWith(model, { store, configured: code.models }),
+    models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,

@@ -10,6 +10,7 @@ import { storeAgents } from "./config-file.ts";
 import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
 import { explainKey, openPolicy, wallsState } from "./policy.ts";
+import { createModelAdmin } from "./model-admin.ts";
 import { createReport } from "./report.ts";
 import { withSealedSecrets } from "./secrets-settings.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
@@ -115,6 +116,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
         policy,
       })),
     models: host.models,
+    modelAdmin: createModelAdmin(options.openedToModels),
     defaultModel: DEFAULT_MODEL,
     description: {
       version: version(),

@@ -34,6 +34,7 @@ export interface ServeSettings {
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly allowedWebhookAddresses: readonly string[];
+  readonly openedToModels: Config["openedToModels"];
   readonly sqlHistory: readonly string[];
   /** Where Claude Code's sessions are read over HTTP, and by which keys besides admin keys. Undefined: closed. */
   readonly history: HistorySettings | undefined;
@@ -117,9 +118,8 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     throw new KnownError("invalid", "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address.");
   if (config.anthropicBaseUrl !== undefined && !/^https?:$/.test(URL.parse(config.anthropicBaseUrl)?.protocol ?? ""))
     throw new KnownError("invalid", "ANTHROPIC_BASE_URL is no http or https address.");
-  for (const address of config.allowedWebhookAddresses)
-    if (isIP(address) === 0)
-      throw new KnownError("invalid", `SKEIN_ALLOWED_WEBHOOK_ADDRESSES has "${address}", which is no IP address.`);
+  checkAddresses("SKEIN_ALLOWED_WEBHOOK_ADDRESSES", config.allowedWebhookAddresses);
+  checkAddresses("SKEIN_ALLOWED_MODEL_ADDRESSES", config.openedToModels.addresses);
   const filesUrl = flags.files ?? config.filesUrl;
   if (filesUrl !== undefined) checkFiles(filesUrl, config.s3);
   const dataDir = resolve(folder, flags.data ?? config.dataDir);
@@ -142,6 +142,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
     ),
     allowedOrigins: config.allowedOrigins,
     allowedWebhookAddresses: config.allowedWebhookAddresses,
+    openedToModels: config.openedToModels,
     sqlHistory: config.sqlHistory.map((path) => historyFolder("SKEIN_SQL_HISTORY", resolve(folder, path))),
     history: historySettings(config, { isLocal: LOOPBACK.includes(host), folder }),
     redisUrl: config.redisUrl,
@@ -265,4 +266,9 @@ function configFile(named: string | undefined, folder: string): string | undefin
   if (existsSync(file)) return file;
   if (named !== undefined) throw new KnownError("invalid", `There is no file "${named}" with agents and tools.`);
   return undefined;
+}
+
+function checkAddresses(variable: string, addresses: readonly string[]): void {
+  for (const address of addresses)
+    if (isIP(address) === 0) throw new KnownError("invalid", `${variable} has "${address}", which is no IP address.`);
 }

@@ -41,7 +41,9 @@ export interface StartOptions extends Omit<
   | "limits"
   | "retention"
   | "engine"
+  | "openedToModels"
 > {
+  readonly openedToModels?: ServeSettings["openedToModels"];
   /** Default: one process that answers requests and drives sessions. */
   readonly engine?: ServeSettings["engine"];
   readonly metricsPort?: number | undefined;

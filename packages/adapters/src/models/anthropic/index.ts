@@ -31,6 +31,8 @@ export interface AnthropicModelOptions {
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
+  /** Who makes the connections; the runtime unless told. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 const CLAUDE: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
@@ -54,6 +56,7 @@ export function createAnthropicModel({
   modelName,
   abilities: given,
   price,
+  fetch,
 }: AnthropicModelOptions): Model {
   const abilities = { ...CLAUDE, ...given };
   const prepared = (call: ModelCall) =>
@@ -63,6 +66,7 @@ export function createAnthropicModel({
     maxRetries: 0,
     timeout: 2 * silenceMs,
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
+    ...(fetch && { fetch }),
   });
 
   const heads = createRequestHeads(client);
@@ -85,7 +89,7 @@ export function createAnthropicModel({
             ? { ...usual, "anthropic-version": WITH_SAMPLING }
             : usual;
           const request = { method: "POST", headers, body: encoded(), signal: watch.signal };
-          const response = await sent(url, request, { rejected, hint: HINT });
+          const response = await sent(url, request, { rejected, hint: HINT, fetch });
           await eachEvent(response, watch, (data, event) => {
             if (event === "error") {
               reply.forget();

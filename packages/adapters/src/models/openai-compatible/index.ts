@@ -19,13 +19,15 @@ export interface OpenAiCompatibleOptions {
   readonly price?: ModelPrice | undefined;
   /** A connection on which nothing arrives for longer is given up. */
   readonly silenceMs?: number;
+  /** Who makes the connections; the runtime unless told. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 const ABILITIES: ModelAbilities = { tools: true, images: false, pdf: false, thinking: true, output: false };
 
 /** A model on a server that speaks Chat Completions: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, DeepSeek, Groq … */
 export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
-  const { url, modelName, apiKey, price, silenceMs } = options;
+  const { url, modelName, apiKey, price, silenceMs, fetch } = options;
   const abilities = { ...ABILITIES, ...options.abilities };
   const quirks = ChatQuirks.parse(options.quirks ?? {});
   const address = addressBelow(url, "chat/completions");
@@ -38,6 +40,6 @@ export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): M
     abilities,
     price,
     prepare,
-    call: openAiCall({ address, apiKey, silenceMs, prepare, read }),
+    call: openAiCall({ address, apiKey, silenceMs, fetch, prepare, read }),
   };
 }

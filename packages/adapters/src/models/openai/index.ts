@@ -14,13 +14,15 @@ export interface OpenAiOptions {
   readonly price?: ModelPrice | undefined;
   /** A connection on which nothing arrives for longer is given up. */
   readonly silenceMs?: number;
+  /** Who makes the connections; the runtime unless told. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 const ABILITIES: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
 
 /** A model of OpenAI through the Responses API. OpenAI stores nothing of it: reasoning is sent back whole from the log. */
 export function createOpenAiModel(options: OpenAiOptions): Model {
-  const { url = "https://api.openai.com/v1", modelName, apiKey, price, silenceMs } = options;
+  const { url = "https://api.openai.com/v1", modelName, apiKey, price, silenceMs, fetch } = options;
   const abilities = { ...ABILITIES, ...options.abilities };
   const address = addressBelow(url, "responses");
   const prepare: Model["prepare"] = (call) => responsesBody(call, { name: modelName, abilities });
@@ -29,6 +31,6 @@ export function createOpenAiModel(options: OpenAiOptions): Model {
     abilities,
     price,
     prepare,
-    call: openAiCall({ address, apiKey, silenceMs, prepare, read: createEventReader }),
+    call: openAiCall({ address, apiKey, silenceMs, fetch, prepare, read: createEventReader }),
   };
 }

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { Agent, LlmModel } from "../../agent.ts";
+import { Agent } from "../../agent.ts";
 import { type Route, inAgent } from "./route.ts";
-import { AgentInput, AgentPatch, ApiTool, ModelInput } from "./agent-shapes.ts";
+import { AgentInput, AgentPatch, ApiTool } from "./agent-shapes.ts";
 import { PageQuery, pageOf } from "./page.ts";
 
-/** Agents and models. */
+/** Agents and their tools. */
 export const agentRoutes = {
   createAgent: {
     method: "POST",
@@ -83,22 +83,5 @@ export const agentRoutes = {
     summary: "Tools that agents can name, by name",
     status: 200,
     response: z.object({ data: z.array(ApiTool) }),
-  },
-  listModels: {
-    method: "GET",
-    path: "/v1/models",
-    scope: "read",
-    summary: "Models that agents, sessions and messages can name",
-    status: 200,
-    response: z.object({ data: z.array(LlmModel) }),
-  },
-  addModel: {
-    method: "POST",
-    path: "/v1/models",
-    scope: "admin",
-    summary: "Add a model; a name that is there is answered, and can become the default",
-    body: ModelInput,
-    status: 201,
-    response: LlmModel,
   },
 } as const satisfies Record<string, Route>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AnyObject } from "./page.ts";
-import { LlmModel, NewAgentConfig, Tags, ToolSchema } from "../../agent.ts";
+import { NewAgentConfig, Tags, ToolSchema } from "../../agent.ts";
 import { Uuid } from "../../ids.ts";
 
 const LONGEST_WAIT_MS = 30 * 24 * 3600 * 1000;
@@ -66,8 +66,6 @@ export const AgentPatch = z
   })
   .partial();
 export type AgentPatch = z.output<typeof AgentPatch>;
-
-export const ModelInput = z.strictObject({ name: LlmModel.shape.name, is_default: z.boolean().default(false) });
 
 /** A tool that the server has code for. */
 export const ApiTool = z.object({

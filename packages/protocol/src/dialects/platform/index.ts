@@ -5,6 +5,7 @@ export { ARROW_STREAM, JSON_LINES, type SqlExample, type SqlTable } from "./sql-
 export * from "./websocket.ts";
 export * from "./page.ts";
 export * from "./agent-shapes.ts";
+export * from "./model-shapes.ts";
 export * from "./session-shapes.ts";
 export * from "./message-shapes.ts";
 export * from "./run-shapes.ts";

@@ -7,6 +7,7 @@ import { auditRoutes } from "./audit-routes.ts";
 import { historyRoutes } from "./history-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { loginRoutes } from "./login-routes.ts";
+import { modelRoutes } from "./model-routes.ts";
 import { runRoutes } from "./run-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { sqlRoutes } from "./sql-routes.ts";
@@ -21,6 +22,7 @@ export const ROUTES = {
   ...keyRoutes,
   ...auditRoutes,
   ...agentRoutes,
+  ...modelRoutes,
   ...sessionRoutes,
   ...runRoutes,
   ...sqlRoutes,

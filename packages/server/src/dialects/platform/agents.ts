@@ -10,7 +10,7 @@ import { type Extras, USES_DEFAULT_MODEL, modelOfAgent } from "./model-of-messag
 
 type Tool = z.output<typeof ToolSchema>;
 
-/** Agents and the models that they name. */
+/** Agents and the tools that they name. */
 export const agentHandlers = {
   async createAgent({ body }, call) {
     const { tools, frontend_tools, default_model_id, model, extras, ...config } = body;
@@ -86,12 +86,6 @@ export const agentHandlers = {
   async listTools(_, { shared }) {
     const tools = shared.deps.tools?.() ?? [];
     return { data: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
-  },
-  async listModels(_, { models }) {
-    return { data: [...(await models.list())] };
-  },
-  async addModel({ body: { name, is_default } }, { models }) {
-    return models.add({ name, isDefault: is_default });
   },
 } satisfies Partial<Handlers>;
 

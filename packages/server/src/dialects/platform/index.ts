@@ -12,6 +12,7 @@ import { historyHandlers } from "./history.ts";
 import { keyHandlers } from "./keys.ts";
 import { loginHandlers } from "./logins.ts";
 import { messageHandlers } from "./messages.ts";
+import { modelHandlers } from "./models.ts";
 import { runTextHandlers } from "./run-text.ts";
 import { runHandlers } from "./runs.ts";
 import { sessionHandlers } from "./sessions.ts";
@@ -28,6 +29,7 @@ export const handlers: Handlers = {
   ...keyHandlers,
   ...auditHandlers,
   ...agentHandlers,
+  ...modelHandlers,
   ...sessionHandlers,
   ...messageHandlers,
   ...eventHandlers,

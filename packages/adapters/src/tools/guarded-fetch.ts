@@ -1,0 +1,54 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { isIP } from "node:net";
+import { Readable } from "node:stream";
+import type { ReadableStream } from "node:stream/web";
+import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-request.ts";
+import { isPublicAddress } from "./public-address.ts";
+
+/**
+ * `fetch` for addresses that somebody else chose, with answers that stream. Every connection is made to an address that was
+ * checked, and to that very one. Redirects are handed back, not followed. Bodies are text or bytes.
+ */
+export function createGuardedFetch(
+  places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
+): typeof globalThis.fetch {
+  const { allowsAddress = isPublicAddress } = places;
+  // Connections of these agents were all checked when they were made.
+  const options = { keepAlive: true, lookup: guardedLookup(allowsAddress, places.lookup) };
+  const [plain, encrypted] = [new HttpAgent(options), new HttpsAgent(options)];
+
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    checkUrl(url, places);
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    // A literal address is never looked up, so it is checked here.
+    if (isIP(host) !== 0 && !allowsAddress(host)) throw new TypeError(`${host} may not be connected to.`);
+    const { method = "GET", body, signal } = init;
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const isEncrypted = url.protocol === "https:";
+      const sent = (isEncrypted ? requestHttps : requestHttp)(
+        url,
+        {
+          method,
+          agent: isEncrypted ? encrypted : plain,
+          headers: Object.fromEntries(new Headers(init.headers)),
+          ...(signal && { signal }),
+        },
+        resolve,
+      );
+      // As `fetch` has it: the reason of a connection that failed is the cause.
+      sent.on("error", (error) => reject(signal?.aborted ? error : new TypeError("fetch failed", { cause: error })));
+      sent.end(body);
+    });
+    const { statusCode: status = 500, headers } = response;
+    const shown = Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    const stream = Readable.toWeb(response) as ReadableStream<Uint8Array>;
+    return new Response(EMPTY.has(status) ? null : stream, { status, headers: Object.fromEntries(shown) });
+  };
+}
+
+/** Statuses whose answers have no body. */
+const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);

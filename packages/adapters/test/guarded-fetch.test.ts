@@ -1,0 +1,52 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createGuardedFetch } from "../src/tools/index.ts";
+
+async function listening(): Promise<{ readonly port: number; readonly asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    request.pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, asked };
+}
+
+/** A resolver for which every name is these addresses. */
+function meaning(...addresses: readonly string[]) {
+  return ((_: string, __: unknown, done: (error: null, found: object[]) => void) =>
+    done(
+      null,
+      addresses.map((address) => ({ address, family: 4 })),
+    )) as never;
+}
+
+test("a name that leads to this machine is not connected to", async () => {
+  const { port, asked } = await listening();
+  const guarded = createGuardedFetch({ allowsPort: () => true, lookup: meaning("127.0.0.1") });
+  await expect(guarded(`http://models.example.com:${port}/`)).rejects.toMatchObject({
+    cause: { message: expect.stringContaining("not a place on the public internet") },
+  });
+  await expect(guarded(`http://127.0.0.1:${port}/`)).rejects.toThrow("may not be connected to");
+  expect(asked).toEqual([]);
+});
+
+test("a name is resolved once: the connection is made to the address that was checked", async () => {
+  const { port, asked } = await listening();
+  const guarded = createGuardedFetch({
+    allowsAddress: (address) => address === "127.0.0.1",
+    allowsPort: () => true,
+    lookup: meaning("127.0.0.1"),
+  });
+  const answer = await guarded(`http://models.example.com:${port}/v1`, { method: "POST", body: "spoken" });
+  expect(await answer.text()).toBe("spoken");
+  expect(asked).toEqual(["POST /v1"]);
+});
+
+test("the signal ends a request under way", async () => {
+  const { port } = await listening();
+  const guarded = createGuardedFetch({ allowsAddress: () => true, allowsPort: () => true });
+  await expect(guarded(`http://127.0.0.1:${port}/`, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
+});

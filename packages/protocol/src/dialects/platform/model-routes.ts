@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { Uuid } from "../../ids.ts";
+import { ApiModel, ModelInput, ModelTrial } from "./model-shapes.ts";
+import type { Route } from "./route.ts";
+
+const inModel = z.object({ model_id: Uuid });
+
+/** The models of a tenant, and how they are reached. */
+export const modelRoutes = {
+  listModels: {
+    method: "GET",
+    path: "/v1/models",
+    scope: "read",
+    summary: "Models that agents, sessions and messages can name; for admins with how they are reached",
+    status: 200,
+    response: z.object({ data: z.array(ApiModel) }),
+  },
+  addModel: {
+    method: "POST",
+    path: "/v1/models",
+    scope: "admin",
+    summary: "Add a model, or change how it is reached. Its key is never shown",
+    body: ModelInput,
+    status: 201,
+    response: ApiModel,
+  },
+  testModel: {
+    method: "POST",
+    path: "/v1/models/{model_id}/test",
+    scope: "admin",
+    summary: "Make one small call for each ability of a model. The calls cost what the provider charges",
+    params: inModel,
+    readOnly: true,
+    status: 200,
+    response: z.object({ works: z.boolean(), data: z.array(ModelTrial) }),
+  },
+  removeModel: {
+    method: "DELETE",
+    path: "/v1/models/{model_id}",
+    scope: "admin",
+    summary: "Remove a model and its key. Sessions that name it fail until it is added again",
+    params: inModel,
+    status: 204,
+  },
+} as const satisfies Record<string, Route>;

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { LlmModel } from "../../agent.ts";
+import { ModelSettings } from "../../model-settings.ts";
+
+/** A model to add. `settings` replace those that it has; without them a model that is there stays as it is. */
+export const ModelInput = z.strictObject({
+  name: LlmModel.shape.name,
+  is_default: z.boolean().default(false),
+  settings: ModelSettings.optional(),
+  /** The key of its provider. It is kept sealed, sent to the model's address alone, and never shown. */
+  key: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,2000}$/, "Expected a key of printable characters without spaces.")
+    .optional(),
+});
+
+/** A model of the list, and for admins how it is reached. */
+export const ApiModel = LlmModel.extend({
+  /** Null where the model has none, and for callers who are not admins. */
+  settings: ModelSettings.nullable(),
+  /** Where its key is: in the store, or in an environment variable of the server. Null as for `settings`. */
+  key: z.enum(["stored", "environment", "none"]).nullable(),
+});
+export type ApiModel = z.infer<typeof ApiModel>;
+
+/** What came of one small call that tries an ability of a model. */
+export const ModelTrial = z.object({
+  ability: z.enum(["text", "tools", "images", "thinking"]),
+  outcome: z.enum(["works", "fails", "not said to have it"]),
+  ms: z.int().nonnegative(),
+  /** What the model answered, or what went wrong. */
+  detail: z.string(),
+});
+export type ModelTrial = z.infer<typeof ModelTrial>;

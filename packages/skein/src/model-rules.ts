@@ -1,0 +1,66 @@
+import { type GuardedRequestOptions, isPublicAddress, urlProblem } from "@skein/adapters/tools";
+import { KnownError, type ModelSettings } from "@skein/protocol";
+import { PROVIDERS, providerOf, settingsOf } from "./model-providers.ts";
+
+/** What the operator opened to models that are added by requests. */
+export interface OpenedToModels {
+  /** Addresses that are not public. */
+  readonly addresses: readonly string[];
+  /** Environment variables of the server with keys. */
+  readonly keyVariables: readonly string[];
+}
+
+interface AddedModel {
+  readonly tenant: string;
+  readonly name: string;
+  readonly settings: ModelSettings;
+  /** Whether its key is in the store. */
+  readonly hasKey: boolean;
+}
+
+/** The tenant of whoever runs the server. */
+const OPERATOR = "default";
+
+/**
+ * Where models may be that requests added: on the public internet, at addresses that the operator opened, and for the operator's
+ * own tenant on the server's machine, where models at home run.
+ */
+export function modelPlaces(
+  tenant: string,
+  { addresses }: OpenedToModels,
+): Required<Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">> {
+  return {
+    allowsAddress: (address) =>
+      isPublicAddress(address) || addresses.includes(address) || (tenant === OPERATOR && isLoopback(address)),
+    allowsPort: () => true,
+  };
+}
+
+/**
+ * Refuses a model that a request may not add. A key in the server's environment is the operator's: only models of the operator's
+ * tenant use one, at the address of its provider, or anywhere if the operator opened the variable to requests.
+ */
+export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, opened: OpenedToModels): void {
+  const { url, key_env } = settingsOf(name, settings);
+  if (url !== undefined) {
+    const isOwnMachine = tenant === OPERATOR && URL.parse(url)?.hostname === "localhost";
+    const problem = isOwnMachine ? undefined : urlProblem(url, modelPlaces(tenant, opened));
+    if (problem !== undefined)
+      throw new KnownError("url_not_allowed", `url: ${problem} SKEIN_ALLOWED_MODEL_ADDRESSES opens addresses.`);
+  }
+  if (hasKey && settings.key_env !== undefined)
+    throw new KnownError("invalid", "Expected key or key_env, and not both.");
+  if (hasKey || key_env === undefined) return;
+  if (tenant !== OPERATOR)
+    throw new KnownError("not_allowed", "key_env: Keys in the server's environment are the operator's. Give a key.");
+  const provider = PROVIDERS[providerOf(name) ?? ""];
+  if (opened.keyVariables.includes(key_env) || (key_env === provider?.key_env && url === provider.url)) return;
+  throw new KnownError(
+    "not_allowed",
+    `key_env: The variable ${key_env} is not opened to models that are added by requests. Give a key, or start the server with SKEIN_MODEL_KEY_VARIABLES=${key_env}.`,
+  );
+}
+
+function isLoopback(address: string): boolean {
+  return address === "::1" || address.startsWith("127.");
+}

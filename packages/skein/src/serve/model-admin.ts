@@ -1,0 +1,17 @@
+import type { ServerDeps } from "@skein/server";
+import { checkModelSettings } from "../model-catalog.ts";
+import { type OpenedToModels, checkAddedModel } from "../model-rules.ts";
+import { tryModel } from "../model-trial.ts";
+
+/** Checks and tries models for requests of a server. */
+export function createModelAdmin(
+  opened: OpenedToModels = { addresses: [], keyVariables: [] },
+): NonNullable<ServerDeps["modelAdmin"]> {
+  return {
+    check(model) {
+      checkModelSettings(model.name, model.settings);
+      checkAddedModel(model, opened);
+    },
+    try: tryModel,
+  };
+}
