@@ -7,6 +7,7 @@ import { StackedBars } from "../charts/stacked-bars.tsx";
 import { grouped, money } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { CapsSection } from "../usage/caps-section.tsx";
 import { callCells, costCells, dayTable } from "../usage/day-table.ts";
 import { saveUsage } from "../usage/save-usage.ts";
 import { SessionTable } from "../usage/session-table.tsx";
@@ -128,6 +129,7 @@ function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
             nameOf={(row) => agentName(row.key)}
             hrefOf={(row) => `/agents/${row.key}`}
           />
+          <CapsSection />
           <UsageTable title="Keys" rows={usage.keys} nameOf={(row) => (row.key === "" ? NOBODY.key : row.key)} />
           <ToolTable rows={usage.tools} />
         </div>

@@ -69,7 +69,9 @@ export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps)
                 <StateWord state={STATES[outcome]} word={ability} />
               </span>
               <span className="grow cut faint" title={detail}>
-                {outcome === "not said to have it" ? "Not tried: the model is not said to have it" : visibleLine(detail)}
+                {outcome === "not said to have it"
+                  ? "Not tried: the model is not said to have it"
+                  : visibleLine(detail)}
               </span>
               {ms > 0 && <span className="faint num">{duration(ms)}</span>}
             </li>

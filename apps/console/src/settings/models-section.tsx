@@ -32,7 +32,9 @@ export function ModelsSection() {
       <div className="card">
         {models.isError && <p className="pad lbl">{sentenceOf(models.error)}</p>}
         {models.data?.length === 0 && (
-          <p className="pad lbl">No model is listed. Agents name their models themselves; one that is listed can be the default.</p>
+          <p className="pad lbl">
+            No model is listed. Agents name their models themselves; one that is listed can be the default.
+          </p>
         )}
         <ul className="lastlist">
           {(models.data ?? []).map((model) => (

@@ -39,7 +39,11 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
     >
       <label className="field grow">
         <span className="sr">Name of a model</span>
-        <input placeholder="claude-sonnet-5-5, ollama/qwen3" value={name} onChange={({ target }) => setName(target.value)} />
+        <input
+          placeholder="claude-sonnet-5-5, ollama/qwen3"
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+        />
       </label>
       <select
         className="select"

@@ -56,7 +56,7 @@ export function describeHistory(shared: { readonly world: World }): void {
     test("those of other agents stand beside them, and the source chooses", async ({ expect }) => {
       const { world } = shared;
       writeCodexSession(join(world.claudeFolder, "../.codex"));
-      const page = await world.open("/sessions");
+      const page = await world.open("/sessions?q=colour+of+the+logo");
       await page.locator(".srow", { hasText: "Match the colour of the logo" }).waitFor({ timeout: 20_000 });
       await page.getByRole("button", { name: "Source" }).click();
       await page.getByRole("menuitem", { name: "Codex" }).click({ timeout: 20_000 });
@@ -152,7 +152,10 @@ function writeCodexSession(home: string): void {
     payload: { type: "message", role, content: [{ type: role === "user" ? "input_text" : "output_text", text }] },
   });
   const lines = [
-    { type: "session_meta", payload: { id, cwd: "/home/ada/brand", originator: "codex_cli_rs", cli_version: "0.42.0" } },
+    {
+      type: "session_meta",
+      payload: { id, cwd: "/home/ada/brand", originator: "codex_cli_rs", cli_version: "0.42.0" },
+    },
     { type: "turn_context", payload: { cwd: "/home/ada/brand", model: "gpt-5-codex" } },
     said("user", "Match the colour of the logo"),
     { type: "event_msg", payload: { type: "user_message", message: "Match the colour of the logo", kind: "plain" } },

@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import type { World } from "./world.ts";
+import { type World, go } from "./world.ts";
 
 const question = {
   questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Blue" }, { label: "Green" }] }],
@@ -110,7 +110,8 @@ export function describeInbox(shared: { readonly world: World }): void {
       const titles = async () => (await told()).map(([, body]) => body);
       // Seen, and so not told.
       await ask("While somebody looks");
-      await page.locator(".live", { hasText: "While somebody looks" }).or(page.locator(".count")).first().waitFor();
+      await go(page, "/");
+      await page.locator("article.ask", { hasText: "While somebody looks" }).waitFor();
       await page.evaluate("window.isAway = true");
       await ask("While nobody looks");
       await expect.poll(titles, { timeout: 10_000 }).toContain("While nobody looks");

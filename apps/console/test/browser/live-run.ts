@@ -32,8 +32,13 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.locator(".said.is-live").waitFor();
       // Half a page up from the end: somebody reads there.
       await page.locator(".transcript .scroll").hover();
-      await page.mouse.wheel(0, -1500);
-      await page.getByText("Line 20 of an earlier answer.").waitFor();
+      const read = page.getByText("Line 20 of an earlier answer.");
+      await expect
+        .poll(async () => {
+          await page.mouse.wheel(0, -300);
+          return (await read.isVisible()) && ((await read.boundingBox())?.y ?? 0) > 200;
+        })
+        .toBe(true);
       const seen = (await page.evaluate(`new Promise((done) => {
         const places = { head: ".top", timeline: ".tl", prompt: ".pbox", tabs: ".insp [role=tablist]" };
         const line = [...document.querySelectorAll(".md p")].find((one) => one.textContent.startsWith("Line 20 "));

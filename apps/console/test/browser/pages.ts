@@ -117,14 +117,16 @@ export function describePages(shared: { readonly world: World }): void {
     test("the first page loads at most 250 kB of script, gzipped", async ({ expect }) => {
       const { world } = shared;
       const page = await (await world.newContext()).newPage();
-      const scripts: string[] = [];
+      const scripts = new Set<string>();
       page.on("response", (response) => {
-        if (response.url().endsWith(".js")) scripts.push(response.url());
+        if (response.url().endsWith(".js")) scripts.add(response.url());
       });
       await page.goto(`${world.url}/#key=${world.platform.key}`);
       await page.locator("h1", { hasText: "Home" }).waitFor();
       await go(page, "/");
-      const sizes = await Promise.all(scripts.map(async (url) => gzipSync(await (await fetch(url)).bytes()).length));
+      const sizes = await Promise.all(
+        [...scripts].map(async (url) => gzipSync(await (await fetch(url)).bytes()).length),
+      );
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
       await page.close();
     });
@@ -190,6 +192,29 @@ export function describePages(shared: { readonly world: World }): void {
       expect(zones.map((query) => query.get("from")).filter((from) => from !== null)).toContainEqual(
         expect.stringMatching(/T10:00:00/),
       );
+      await page.close();
+    });
+
+    test("a model is added with its address and key, tested, and removed, and its key is nowhere to be seen", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const page = await world.open("/settings/models");
+      await page.getByLabel("Name of a model").fill("claude-of-the-test");
+      await page.getByLabel("Its API").selectOption("Anthropic Messages");
+      await page.getByLabel("Its address").fill(world.model.url);
+      await page.getByLabel("Key of its provider").fill("a-key-that-is-sealed");
+      await page.getByRole("button", { name: "Add" }).click();
+      const row = page.locator("li", { hasText: "claude-of-the-test" }).first();
+      await row.waitFor();
+      await row.getByText("key kept sealed here").waitFor();
+      expect(await page.content()).not.toContain("a-key-that-is-sealed");
+      await row.getByRole("button", { name: "Test" }).click();
+      await row.getByRole("button", { name: "Make four small calls?" }).click();
+      await row.locator(".trials li", { hasText: "text" }).waitFor({ timeout: 20_000 });
+      await row.getByRole("button", { name: "Remove" }).click();
+      await row.getByRole("button", { name: "Really remove?" }).click();
+      await row.waitFor({ state: "detached" });
       await page.close();
     });
 

@@ -72,7 +72,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
 
   test("a key is made, says what it may do, and once it is revoked its pages lead to the login", async () => {
     const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
-    const admin = await world.open("/settings");
+    const admin = await world.open("/settings/keys");
     await admin.getByLabel("Name of a new key").fill("visitor");
     await admin.getByLabel("What it may do").selectOption("Read");
     await admin.getByRole("button", { name: "Make" }).click();

@@ -98,7 +98,15 @@ function* matching(all: Iterable<Session>, filter: SessionFilter): Generator<Ses
 /** What is asked of each of very many sessions is made ready once. */
 function fitting(filter: SessionFilter): (session: Session) => boolean {
   const { tenant, agentId, tags = [], metadata = [], createdAfter = "", createdBefore, workingDirectory } = filter;
-  const { parentSessionId, subagentOfSessionId, activity, outcome, model, topLevel = false, hasUnknownEffect = false } = filter;
+  const {
+    parentSessionId,
+    subagentOfSessionId,
+    activity,
+    outcome,
+    model,
+    topLevel = false,
+    hasUnknownEffect = false,
+  } = filter;
   const statuses = filter.status === undefined ? undefined : new Set([filter.status].flat());
   const title = filter.title?.toLowerCase();
   return (session) =>

@@ -207,7 +207,12 @@ export function describeLists(fixture: () => StoreFixture): void {
     const shifted = await store.usage({ tenant: "default", by: "day", sessionId: done.sessionId, shifts });
     expect(shifted.map(({ runs }) => runs)).toEqual([1, 1]);
     const byKey = await store.usage({ tenant: "default", by: "key" });
-    expect(new Map(byKey.map(({ key, runs }) => [key, runs]))).toEqual(new Map([["ci", 1], ["", 4]]));
+    expect(new Map(byKey.map(({ key, runs }) => [key, runs]))).toEqual(
+      new Map([
+        ["ci", 1],
+        ["", 4],
+      ]),
+    );
     // By two keys at once, and of one session alone.
     const both = [
       { by: "day", secondKey: "model" },

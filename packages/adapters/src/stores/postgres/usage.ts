@@ -66,7 +66,10 @@ const TOOL_COLUMNS = `e.data ->> 'name', count(*),
 export async function toolUsageOf(connections: Connections, query: ToolUsageQuery): Promise<readonly ToolUsageRow[]> {
   const { sessionId } = query;
   if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
-  const ofCalls = (from: string, where: string): string => `select ${dayIn("e.created_at", query)}, ${TOOL_COLUMNS} from ${from}
+  const ofCalls = (
+    from: string,
+    where: string,
+  ): string => `select ${dayIn("e.created_at", query)}, ${TOOL_COLUMNS} from ${from}
     where e.event_type = 'tool.completed' and s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
       and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
       and ($5::uuid is null or s.id = $5) and ${where} group by 1, 2`;
@@ -105,9 +108,7 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
 function dayIn(time: string, { shifts }: ToolUsageQuery): string {
   const utc = `${time} at time zone 'utc'`;
   return zoneDay(time, shifts, (minutes) =>
-    minutes === 0
-      ? `to_char(${utc}, 'YYYY-MM-DD')`
-      : `to_char(${utc} + interval '${minutes} minutes', 'YYYY-MM-DD')`,
+    minutes === 0 ? `to_char(${utc}, 'YYYY-MM-DD')` : `to_char(${utc} + interval '${minutes} minutes', 'YYYY-MM-DD')`,
   );
 }
 

@@ -1,4 +1,12 @@
-import { COUNTERS, type Counters, type UsageKey, type UsageQuery, type ZoneShift, costTotals, usageTotals } from "@skein/core";
+import {
+  COUNTERS,
+  type Counters,
+  type UsageKey,
+  type UsageQuery,
+  type ZoneShift,
+  costTotals,
+  usageTotals,
+} from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
 
 /** What usage is grouped by, but for the day, which each database writes in its own way. */

@@ -165,7 +165,11 @@ async function createFor(
   checkAgent(call, agent.config);
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
-  const session = await call.sessions.create(agent, { title, tags, modelId, metadata, openedBy: call.principal.name }, call.idempotency);
+  const session = await call.sessions.create(
+    agent,
+    { title, tags, modelId, metadata, openedBy: call.principal.name },
+    call.idempotency,
+  );
   // From now on the session has the rules of this key.
   await gate?.admit({}, { principal: call.principal, sessionId: session.id });
   return wire(session);

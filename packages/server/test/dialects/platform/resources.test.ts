@@ -284,7 +284,13 @@ test("usage by day, model, agent and session adds up to the same", async () => {
     }),
   );
   expect(new Set([...days, day?.["key"]]).size).toBeGreaterThan(1);
-  for (const query of ["group_by=day,day", "group_by=day,model,agent", "group_by=week", "session_id=x", "time_zone=Mars"])
+  for (const query of [
+    "group_by=day,day",
+    "group_by=day,model,agent",
+    "group_by=week",
+    "session_id=x",
+    "time_zone=Mars",
+  ])
     expect([query, (await call("GET", `/v1/usage?${query}`)).status]).toEqual([query, 422]);
 });
 
