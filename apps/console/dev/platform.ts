@@ -42,7 +42,8 @@ export async function startPlatform({
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
-      TMPDIR: process.env["TMPDIR"],
+      // Claude Code's server has folders there, which a crash leaves: they go with the data.
+      TMPDIR: claudeFolder === undefined ? process.env["TMPDIR"] : data,
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,
       SKEIN_API_KEY: key,

@@ -50,6 +50,8 @@ const SHOTS: readonly Shot[] = [
     },
   },
   { name: "settings", path: () => "/settings" },
+  { name: "settings-models", path: () => "/settings/models" },
+  { name: "settings-audit", path: () => "/settings/audit" },
   {
     name: "palette",
     path: () => "/",

@@ -54,7 +54,14 @@ function SourceChoice() {
   const [chosen] = useQueryValue("source");
   const found = useQuery({
     queryKey: ["history", "sources"],
-    queryFn: async () => (await api.historyUsage({ group_by: "source" })).map(({ key }) => key),
+    // Not every agent writes down what it used: the latest sessions name those that do not.
+    queryFn: async () => {
+      const [used, latest] = await Promise.all([
+        api.historyUsage({ group_by: "source" }),
+        api.historySessions({ offset: 0 }),
+      ]);
+      return [...used.map(({ key }) => key), ...latest.data.map(({ source }) => source)];
+    },
     enabled: isWanted,
     staleTime: 600_000,
   });

@@ -96,8 +96,10 @@ export function describeInbox(shared: { readonly world: World }): void {
       await context.addInitScript(`{
         window.told = [];
         const Real = Notification;
-        window.Notification = class extends Real {
-          constructor(title, options) { super(title, options); window.told.push([title, options.body]); }
+        window.Notification = class {
+          static get permission() { return Real.permission; }
+          static requestPermission() { return Real.requestPermission(); }
+          constructor(title, options) { window.told.push([title, options.body]); }
         };
         Object.defineProperty(document, "hidden", { get: () => window.isAway === true });
       }`);
@@ -106,7 +108,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.getByRole("button", { name: "Turn off" }).waitFor();
       const ask = (title: string) =>
         world.begin("Reports", title, [{ tools: [{ name: "AskUserQuestion", input: question }] }, { text: "Done." }]);
-      const told = async () => (await page.evaluate("window.told")) as readonly (readonly string[])[];
+      const told = (): Promise<readonly (readonly string[])[]> => page.evaluate("window.told");
       const titles = async () => (await told()).map(([, body]) => body);
       // Seen, and so not told.
       await ask("While somebody looks");

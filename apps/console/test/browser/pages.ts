@@ -125,9 +125,10 @@ export function describePages(shared: { readonly world: World }): void {
       await page.locator("h1", { hasText: "Home" }).waitFor();
       await go(page, "/");
       const sizes = await Promise.all(
-        [...scripts].map(async (url) => gzipSync(await (await fetch(url)).bytes()).length),
+        [...scripts].map(async (url) => [url, gzipSync(await (await fetch(url)).bytes()).length] as const),
       );
-      expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
+      const all = sizes.reduce((sum, [, size]) => sum + size, 0);
+      expect(all, sizes.join("\n")).toBeLessThan(250_000);
       await page.close();
     });
 
@@ -138,7 +139,7 @@ export function describePages(shared: { readonly world: World }): void {
         { text: "Read." },
       ]);
       await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 20_000 })
         .toBe("completed");
       const log = await world.client.exportSession({ params: { session_id: id }, query: { format: "json" } });
       const { events } = log as { events: { event_type: string; data: Record<string, unknown> }[] };
@@ -146,7 +147,7 @@ export function describePages(shared: { readonly world: World }): void {
         if (event_type === "tool.completed") data["outcome"] = "unknown";
         if (event_type === "session.created") data["title"] = "Lost a result";
       }
-      await world.client.importSession({ body: log as Parameters<typeof world.client.importSession>[0]["body"] });
+      await world.client.importSession({ body: log });
       const page = await world.open("/sessions");
       await page.locator(".srow", { hasText: "Lost a result" }).getByTitle("An effect is unknown").waitFor();
       await page.getByRole("button", { name: "Status" }).click();
@@ -177,7 +178,7 @@ export function describePages(shared: { readonly world: World }): void {
       const { world } = shared;
       const id = await world.begin("Helper", "Spend something", [{ text: "Spent." }]);
       await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 20_000 })
         .toBe("completed");
       const context = await world.newContext("Pacific/Kiritimati");
       const asked: string[] = [];
