@@ -7,14 +7,15 @@ import { parseArgs } from "node:util";
 import { script } from "@skein/simulator";
 import { type BareSession, bareSession } from "./claude/bare-sdk.ts";
 import { killed } from "./claude/killed-server.ts";
+import { wallCosts } from "./claude/wall-costs.ts";
 import { type ServedClaude, cpuOf, descendants, pssOf, serveClaude } from "./claude/claude-server.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
 
 export const summary =
-  "Claude Code behind the API beside the bare SDK: first event, warm turns, memory, readers, kill -9";
+  "Claude Code behind the API beside the bare SDK: first event, warm turns, memory, readers, kill -9, walls";
 
-const PARTS = ["first", "warm", "memory", "readers", "interrupt", "kill"] as const;
+const PARTS = ["first", "warm", "memory", "readers", "interrupt", "kill", "walls"] as const;
 const HELP = `npm run bench -- claude [options]
 
 The server in a process of its own, with the real SDK binary, in front of the simulator. Ends with 1 if a goal was missed.
@@ -72,6 +73,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     readers,
     interrupt,
     kill: killed,
+    walls: wallCosts,
   };
   const results: Result[] = [];
   try {

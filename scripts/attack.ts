@@ -5,6 +5,7 @@ const FILES = [
   "packages/server/test/attacks",
   "packages/core/test/secrets",
   "packages/adapters/test/sandboxes",
+  "packages/adapters/test/foreign-addresses",
   "packages/adapters/test/claude-code/walls.test.ts",
   "packages/adapters/test/claude-code/hostile-child.test.ts",
   "packages/server/test/dialects/claude/walls.test.ts",

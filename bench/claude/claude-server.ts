@@ -16,11 +16,18 @@ export interface ServedClaude {
 export async function serveClaude(
   folder: string,
   apiUrl: string,
-  key?: string,
+  { key, sandbox }: { readonly key?: string | undefined; readonly sandbox?: "required" | "off" } = {},
 ): Promise<ServedClaude & { readonly key: string }> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [...process.execArgv, "bench/server/child.ts", `sqlite:${folder}/skein.db`, folder, apiUrl],
+    [
+      ...process.execArgv,
+      "bench/server/child.ts",
+      `sqlite:${folder}/skein.db`,
+      folder,
+      apiUrl,
+      ...(sandbox ? [sandbox] : []),
+    ],
     { stdio: ["pipe", "pipe", "inherit"] },
   );
   const lines = createInterface(child.stdout as NonNullable<ChildProcess["stdout"]>);

@@ -42,7 +42,7 @@ export async function killed({
   await until(() => ids.length === count && effects.every((file) => existsSync(file)));
   await first.kill();
   const killedAt = performance.now();
-  const second = await serveClaude(place, apiUrl, first.key);
+  const second = await serveClaude(place, apiUrl, { key: first.key });
   const store = await createSqliteStore({ file: join(place, "skein.db") });
   const sessions = createSessions({ store });
   const problems: string[] = [];

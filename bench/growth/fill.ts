@@ -155,14 +155,15 @@ async function copies(client: pg.Client, days: number): Promise<readonly string[
     [TABLES],
   );
   const templates = await countTemplates(client);
-  // The same copy begins at the same time in every table, and its number decides which session it is of.
+  // The same copy begins at the same time in every table, and its number decides which session it is of. A clock that is
+  // read again for each table would give the copies of one moment ids that do not fit together.
+  const now = Math.floor(Date.now() / 60_000) * 60_000;
   const copied = `(
       select c.copy, c.ms, f.session_id, b.created_at,
         regexp_replace(lpad(to_hex(c.ms), 12, '0'), '(.{8})(.{4})', '\\1-\\2-7') as head,
         regexp_replace(lpad(to_hex(c.copy), 15, '0'), '(.{3})(.{12})', '-8\\1-\\2') as tail
       from (
-        select copy, (extract(epoch from now()) * 1000)::bigint / 60000 * 60000
-          - (copy::bigint * 7919 % ${days * 1440}) * 60000 - 60000 as ms
+        select copy, ${now}::bigint - (copy::bigint * 7919 % ${days * 1440}) * 60000 - 60000 as ms
         from generate_series($1::integer, $2::integer) copy offset 0) c
       join skein.fill_ids f on f.template = c.copy % ${templates} and f.id = f.session_id
       join skein.fill_sessions b on b.id = f.session_id offset 0) c`;

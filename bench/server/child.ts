@@ -5,13 +5,14 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
+import { SandboxMode } from "@skein/core";
 import { defineTool } from "skein";
 import fastify from "fastify";
 import { z } from "zod";
 import { codeOf } from "../../packages/skein/src/serve/config-file.ts";
 import { startServer } from "../../packages/skein/src/serve/server.ts";
 
-const [storeUrl = "memory:", dataDir = "", anthropicBaseUrl = ""] = process.argv.slice(2);
+const [storeUrl = "memory:", dataDir = "", anthropicBaseUrl = "", sandbox] = process.argv.slice(2);
 const add = defineTool({
   name: "add",
   description: "Adds two numbers.",
@@ -31,7 +32,7 @@ const server = await startServer({
   allowedWebhookAddresses: [],
   anthropicApiKey: undefined,
   anthropicBaseUrl: anthropicBaseUrl === "" ? undefined : anthropicBaseUrl,
-  code: codeOf({ tools: [add] }),
+  code: codeOf({ tools: [add], ...(sandbox !== undefined && { policy: { sandbox: SandboxMode.parse(sandbox) } }) }),
   limits: { requestsPerSecond: unlimited, requestBurst: unlimited, streams: unlimited, sessionsPerMinute: unlimited },
 });
 

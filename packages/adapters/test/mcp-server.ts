@@ -1,4 +1,5 @@
 /** An MCP server for tests, with every bad habit: over stdio, or over HTTP with `--http`, which prints its address. */
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { McpServer, createMcpHandler } from "@modelcontextprotocol/server";
@@ -20,6 +21,9 @@ function server(): McpServer {
     ({ a, b }) => text(String(a + b)),
   );
   mcp.registerTool("env", { description: "Prints the environment." }, () => text(JSON.stringify(process.env)));
+  mcp.registerTool("read", { description: "Reads a file.", inputSchema: z.object({ path: z.string() }) }, ({ path }) =>
+    text(existsSync(path) ? readFileSync(path, "utf8") : "nothing there"),
+  );
   mcp.registerTool("fail", { description: "Fails." }, () => ({ ...text("It is broken."), isError: true }));
   mcp.registerTool("die", { description: "Ends the server." }, () => process.exit(1));
   mcp.registerTool("hang", { description: "Never answers." }, () => new Promise<never>(() => {}));

@@ -1,13 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, readdirSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { type McpConnection, type McpServerOptions, connectMcpServer } from "@skein/adapters/mcp";
 import { resultContent } from "@skein/core";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
 const program = fileURLToPath(new URL("mcp-server.ts", import.meta.url));
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
 
 async function connected(options: Partial<McpServerOptions>): Promise<McpConnection> {
   const connection = await connectMcpServer({ name: "test", ...options });
@@ -57,10 +61,15 @@ function running(mode: string): number[] {
   });
 }
 
-describe.each([
+/** The code of the test server is all that it may read beside the system. */
+const inSandbox = () => overStdio("good", { sandbox: "required", reads: [repository] });
+
+const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [
   ["stdio", () => overStdio()],
   ["streamable HTTP", () => overHttp()],
-])("an MCP server over %s", (_, open) => {
+  ...(hasBubblewrap ? [["stdio, in a sandbox", inSandbox] as const] : []),
+];
+describe.each(WAYS)("an MCP server over %s", (_, open) => {
   test("gives its tools under its name, with their schemas, and answers calls", async () => {
     const connection = await open();
     const add = connection.tools.find(({ name }) => name === "mcp__test__add");
@@ -142,6 +151,27 @@ test("a server gets a bare environment, with what is meant for it", async () => 
   expect(printed).toContain("for-it");
   expect(printed).not.toContain("CANARY");
 });
+
+test.skipIf(!hasBubblewrap)(
+  "a command of the operator sees the machine, unless it is put into a sandbox of its own",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "skein-mcp-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "canary.txt");
+    writeFileSync(path, "canary");
+    expect(await call(await overStdio(), "read", { path })).toEqual([{ type: "text", text: "canary" }]);
+    const walled = await inSandbox();
+    expect(await call(walled, "read", { path })).toEqual([{ type: "text", text: "nothing there" }]);
+    expect(await call(walled, "read", { path: "/etc/shadow" })).toEqual([{ type: "text", text: "nothing there" }]);
+    const printed = JSON.stringify(await call(walled, "env"));
+    expect(
+      Object.keys(JSON.parse((JSON.parse(printed) as { text: string }[])[0]?.text ?? "{}") as object).sort(),
+    ).toEqual(expect.arrayContaining(["HOME", "LANG", "PATH"]));
+    expect(printed).not.toMatch(/npm_|VITEST/);
+    await walled.close();
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("skein-mcp-"))).toEqual([basename(folder)]);
+  },
+);
 
 test.each(["good", "stubborn"])("closing ends the %s child", async (mode) => {
   const connection = await connectMcpServer({

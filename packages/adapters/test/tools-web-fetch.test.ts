@@ -32,6 +32,7 @@ async function server(answer: RequestListener): Promise<{ port: number; hits: ()
 /** Lets a test reach a server of its own on this machine; nothing else changes. */
 const here: Web = { allowsAddress: (address) => address === "127.0.0.1", allowsPort: () => true };
 
+// Addresses of other machines are tried in a network namespace of their own: foreign-addresses/.
 test.each([
   "127.0.0.1",
   "127.1",
@@ -45,23 +46,7 @@ test.each([
   "[::]",
   "[::1]",
   "[::ffff:127.0.0.1]",
-  "[::ffff:169.254.169.254]",
-  "[64:ff9b::7f00:1]",
-  "[2002:7f00:1::]",
   "[::127.0.0.1]",
-  "[fe80::1]",
-  "[fd00:ec2::254]",
-  "[ff02::1]",
-  "169.254.169.254",
-  "10.1.2.3",
-  "172.16.0.1",
-  "172.31.255.255",
-  "192.168.1.1",
-  "100.64.0.1",
-  "198.18.0.1",
-  "192.0.2.1",
-  "224.0.0.1",
-  "255.255.255.255",
   "localhost",
   "localhost.",
   "x.localhost",
@@ -104,12 +89,11 @@ test("a name that means another machine a moment later is connected to the one t
 test("a name that means a public and a private machine at once is refused", async () => {
   const both = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
     callback(null, [
-      { address: "203.0.114.1", family: 4 },
+      { address: "127.0.0.2", family: 4 },
       { address: "127.0.0.1", family: 4 },
     ])) as unknown as typeof lookup;
-  await expect(fetchWith({ lookup: both }, { url: "http://both.example/" })).rejects.toThrow(
-    /not a place on the public/,
-  );
+  const web: Web = { lookup: both, allowsAddress: (address) => address === "127.0.0.2" };
+  await expect(fetchWith(web, { url: "http://both.example/" })).rejects.toThrow(/not a place on the public/);
 });
 
 test("redirects are checked like the first URL, and counted", async () => {
@@ -120,7 +104,7 @@ test("redirects are checked like the first URL, and counted", async () => {
   });
   const at = (to: string) => `http://127.0.0.1:${port}/?to=${encodeURIComponent(to)}`;
   expect(await fetchWith(here, { url: at(`http://127.0.0.1:${port}/`) })).toBe("arrived");
-  await expect(fetchWith(here, { url: at("http://169.254.169.254/") })).rejects.toThrow(/not a place/);
+  await expect(fetchWith(here, { url: at("http://127.0.0.3/") })).rejects.toThrow(/not a place/);
   await expect(fetchWith(here, { url: at("file:///etc/passwd") })).rejects.toThrow(/Only http/);
   const before = hits();
   const loop = await server((_, response) => response.writeHead(302, { location: "/again" }).end());

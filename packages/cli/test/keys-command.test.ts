@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -104,6 +105,29 @@ test("doctor says what is there, what is not yet and what is wrong", async () =>
   expect(wrong.code).toBe(1);
   expect(wrong.out).toMatch(/wrong {2}store/);
   expect(wrong.out).toMatch(/wrong {2}code .*default export/);
+});
+
+test("doctor says whether the secrets of the store are sealed, and names a key that is lost", async () => {
+  const data = folder();
+  const look = async (env: Record<string, string> = {}): Promise<string> => {
+    const { out } = await call(["doctor", "--port", "0", "--data", data], {
+      env: { ...environmentOf(data), ...env },
+      cwd: data,
+    });
+    return /^\S+ +secrets .*(?:\n {8,}.*)*/m.exec(out)?.[0].replaceAll(/\s+/g, " ") ?? out;
+  };
+  await skein(data, "keys", "hook-secret");
+  expect(await look()).toContain(
+    "note secrets Secrets of webhooks, hooks and sessions are kept in the store as they are.",
+  );
+  expect(await look()).toContain("In clear now: 1 secret.");
+  const key = randomBytes(32).toString("base64");
+  expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/note secrets 1 secret in clear .*`skein keys seal` seals/);
+  await call(["keys", "seal", "--data", data], { env: { ...environmentOf(data), SKEIN_SECRETS_KEY: key }, cwd: data });
+  expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/^ok secrets Sealed with the key [0-9a-f]{8}\.$/);
+  expect(await look()).toMatch(
+    /^wrong secrets A secret of this store was sealed with the key [0-9a-f]{8}, which .* SKEIN_SECRETS_KEY_LOST=/,
+  );
 });
 
 test("doctor tries the model's key and never says it", async () => {

@@ -27,6 +27,7 @@ export type {
   SandboxedProgram,
   SandboxLimits,
   SandboxPlace,
+  HostGate,
   Workplace,
 } from "./ports/sandbox.ts";
 export type {
@@ -108,7 +109,7 @@ export {
 export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
 export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
-export { outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
+export { leftToSpend, outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
 export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
 export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";
@@ -189,14 +190,24 @@ export {
 
 // What the operator allows.
 export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
-export { type KeyPolicy, HostPattern, Policy, SandboxMode, isAmong, isHostAmong, policyOf } from "./policy/policy.ts";
+export {
+  type KeyPolicy,
+  HostPattern,
+  Policy,
+  SandboxMode,
+  agentHosts,
+  commonHosts,
+  isAmong,
+  isHostAmong,
+  policyOf,
+} from "./policy/policy.ts";
 export { policyProblem } from "./policy/policy-problem.ts";
 export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
 export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";
 
 // Sandboxes.
 export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
-export { checkSealedWith, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
+export { checkSealedWith, countUnsealed, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
 export { createSecrets } from "./secrets/secrets.ts";
 export { type Vault, createVault } from "./secrets/vault.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

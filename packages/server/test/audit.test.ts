@@ -3,6 +3,7 @@ import { createKeys } from "@skein/server";
 import { createIds } from "@skein/protocol";
 import { openStore } from "skein";
 import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 import { anyStore } from "./any-store.ts";
 import { caller, folder, session, testServer } from "./world.ts";
@@ -77,6 +78,47 @@ describe("the audit log of a server", () => {
       expect((await caller(url, other)("GET", "/v1/audit")).body.data).toEqual([]);
     }
     for (const method of ["DELETE", "PATCH", "POST"]) expect((await call(method, "/v1/audit", {})).status).toBe(405);
+  });
+
+  test("has the answers to approvals that came over a WebSocket, and what was refused there", async () => {
+    const { call, url } = await testServer();
+    const { id } = await session(call);
+    const tell = async (path: string, key: string, message: object): Promise<Record<string, unknown>> => {
+      const socket = new WebSocket(`${url.replace("http", "ws")}${path}`, { headers: { "x-api-key": key } });
+      const answer = await new Promise<string>((resolve, reject) => {
+        socket.once("error", reject);
+        socket.on("message", (data: Buffer) => resolve(String(data)));
+        socket.once("open", () => socket.send(JSON.stringify(message)));
+      });
+      socket.close();
+      return JSON.parse(answer) as Record<string, unknown>;
+    };
+    const made = async (name: string, scope: string): Promise<string> =>
+      String((await call("POST", "/v1/keys", { name, scopes: [scope] })).body["key"]);
+    const ci = await made("ci", "run");
+    const reader = await made("reader", "read");
+    const answer = { type: "answer", session_id: id, tool_use_id: "toolu_1" };
+    expect((await tell("/v1/ws", ci, { ...answer, id: "1", content: "yes" }))["type"]).toBe("error");
+    expect((await tell("/v1/ws", reader, { ...answer, id: "1", content: "yes" }))["type"]).toBe("error");
+    expect((await tell("/v1/ws", reader, { type: "cancel", id: "1", session_id: id }))["type"]).toBe("error");
+
+    const { body } = await call("GET", "/v1/audit?limit=200");
+    const said = body.data
+      .filter(({ action }: Entry) => /^(await|refused)/.test(String(action)))
+      .map(({ action, actor, target, outcome, address, detail }: Entry) => [
+        action,
+        actor,
+        target,
+        outcome,
+        address,
+        typeof detail,
+      ])
+      .toReversed();
+    expect(said).toEqual([
+      ["await.answer", "ci", "toolu_1", "refused", "127.0.0.1", "string"],
+      ["await.answer", "reader", "toolu_1", "refused", "127.0.0.1", "string"],
+      ["refused:cancel", "reader", id, "refused", "127.0.0.1", "string"],
+    ]);
   });
 
   test.skipIf(!hasBubblewrap)("can be asked in SQL", async () => {

@@ -105,9 +105,18 @@ test("a key whose rules have only the loop runs its agents, within its models, a
   expect(coder.status).toBe(403);
 });
 
-test("a folder that is opened for reading takes a sandbox", async () => {
+test("a folder that is opened for reading takes a sandbox, and the audit log has what was refused", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt, cwd: "docs" });
-  expect(JSON.stringify(body)).toContain("opened this folder for reading only, which takes a sandbox");
+  const sentence = "opened this folder for reading only, which takes a sandbox";
+  expect(JSON.stringify(body)).toContain(sentence);
+  const { body: audit } = await server.call("GET", "/v1/audit?action=sandbox.refuse");
+  expect(audit.data).toContainEqual(
+    expect.objectContaining({
+      target: body["session_id"],
+      outcome: "refused",
+      detail: expect.stringContaining(sentence),
+    }),
+  );
 });
 
 test.each([

@@ -3,7 +3,8 @@ import type { Tool, ToolContext } from "@skein/core";
 import { type JsonObject, KnownError } from "@skein/protocol";
 import { toolOutput } from "./result.ts";
 import { type Taken, asTool, hashOf, takeTools } from "./tools.ts";
-import { type McpPlace, type OpenTransport, openTransport } from "./transport.ts";
+import type { OpenTransport } from "./sandboxed-transport.ts";
+import { type McpPlace, openTransport } from "./transport.ts";
 
 export interface McpServerOptions extends McpPlace {
   /** Its tools are called `mcp__{name}__{tool}`. */
@@ -66,7 +67,10 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   }
 
   async function begin(forget: () => void): Promise<Session> {
-    const opened = openTransport(name, options, forget);
+    const opened = await openTransport(name, options, forget).catch((error: unknown) => {
+      forget();
+      throw error;
+    });
     const client = new Client(
       { name: "skein", version: "0" },
       { listChanged: { tools: { autoRefresh: false, onChanged: () => void refresh().catch(ignore) } } },

@@ -1,8 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { SSEClientTransport, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport, getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
+import type { Sandbox, SandboxLimits, SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
+import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
+import type { GatePlaces } from "../sandboxes/host-gate.ts";
+import { type OpenTransport, sandboxedTransport } from "./sandboxed-transport.ts";
 
 /** Where an MCP server is: a command that is started here, or an address. */
 export interface McpPlace {
@@ -11,8 +15,31 @@ export interface McpPlace {
   /** Added to a bare environment: nothing else of this process is passed on. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /**
+   * Whether a command runs in a sandbox of its own, which sees its `cwd` (a temporary folder without one), what `reads` names, and
+   * a system without secrets, and calls only `hosts`. `off` unless told: it then runs with the rights of this process.
+   */
+  readonly sandbox?: SandboxMode | undefined;
+  /** Folders and files that a command in a sandbox may read, such as its own code. */
+  readonly reads?: readonly string[];
+  /** Hosts that a command in a sandbox may call: names, or `*.name` for all below one. */
+  readonly hosts?: readonly string[];
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the server at the URL speaks the older protocol with two addresses (SSE). */
+  readonly sse?: boolean;
+  /** Calls the URL in place of `fetch`. */
+  readonly fetch?: Fetch | undefined;
+  /** The sandbox of a command, where it was opened already. */
+  readonly within?: Within | undefined;
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+interface Within {
+  readonly sandbox: Sandbox;
+  readonly limits?: SandboxLimits | undefined;
+  readonly places?: GatePlaces | undefined;
 }
 
 /** One message may have this many bytes; a server that sends more is hung up on. */
@@ -20,22 +47,27 @@ const MESSAGE_BYTES = 8 * 1024 * 1024;
 /** A server that does not end when it is asked to is ended. */
 const KILL_AFTER_MS = 500;
 
-export interface OpenTransport {
-  readonly transport: Transport;
-  /** The last that a started server printed to its standard error, for people. */
-  readonly complaint: () => string;
-  /** Resolves when a started server is gone, and sees to it. */
-  readonly gone: () => Promise<void>;
-}
-
 /** `closing` is called as soon as the connection is no longer to be used, which may be long before it is closed. */
-export function openTransport(name: string, place: McpPlace, closing: () => void): OpenTransport {
+export async function openTransport(name: string, place: McpPlace, closing: () => void): Promise<OpenTransport> {
   const { command, url } = place;
   if ((command === undefined) === (url === undefined))
     throw new KnownError("invalid", `The MCP server "${name}" needs a command or a url, and not both.`);
-  return command === undefined
-    ? overHttp(name, { url: url ?? "", headers: place.headers ?? {} }, closing)
-    : overStdio(command, place, closing);
+  if (command === undefined) return overHttp(name, { ...place, url: url ?? "" }, closing);
+  const within = place.within ?? (await sandboxOf(name, place.sandbox ?? "off"));
+  if (!within) return overStdio(command, place, closing);
+  const { args = [], env = {}, cwd, reads = [], hosts = [] } = place;
+  return sandboxedTransport(
+    { command, args, env, cwd, reads, hosts, ...within },
+    { closing, maximumBytes: MESSAGE_BYTES },
+  );
+}
+
+async function sandboxOf(name: string, mode: SandboxMode): Promise<Within | undefined> {
+  if (mode === "off") return undefined;
+  const found = await openSandbox();
+  if ("sandbox" in found) return found;
+  if (mode === "preferred") return undefined;
+  throw new KnownError("not_allowed", `The MCP server "${name}" is off: a sandbox is required. ${found.problem}`);
 }
 
 function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace, closing: () => void): OpenTransport {
@@ -77,18 +109,25 @@ async function ended(child: ChildProcess): Promise<void> {
 
 function overHttp(
   name: string,
-  { url, headers }: { url: string; headers: Readonly<Record<string, string>> },
+  { url, headers = {}, sse = false, fetch: send = fetch }: McpPlace & { readonly url: string },
   closing: () => void,
 ): OpenTransport {
   const address = URL.parse(url);
   if (!address || (address.protocol !== "http:" && address.protocol !== "https:"))
     throw new KnownError("invalid", `The url of the MCP server "${name}" must be http or https.`);
-  const transport = new StreamableHTTPClientTransport(address, {
+  const shared = {
     requestInit: { headers: { ...headers } },
-    fetch: limitedFetch(() => {
+    fetch: limitedFetch(send, () => {
       closing();
       void transport.close();
     }),
+  };
+  if (sse) {
+    const older: Transport = new SSEClientTransport(address, shared);
+    return { transport: older, complaint: () => "", gone: () => Promise.resolve() };
+  }
+  const transport: Transport = new StreamableHTTPClientTransport(address, {
+    ...shared,
     reconnectionOptions: {
       maxRetries: 2,
       initialReconnectionDelay: 500,
@@ -100,9 +139,9 @@ function overHttp(
 }
 
 /** A fetch whose answers have an end: at one that is larger than a message may be, the connection is given up. */
-function limitedFetch(giveUp: () => void): (url: string | URL, init?: RequestInit) => Promise<Response> {
+function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await send(url, init);
     // What the server sends on its own, for as long as it likes, is not one message.
     if (init?.method !== "POST" || !response.body) return response;
     let size = 0;

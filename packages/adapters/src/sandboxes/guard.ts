@@ -20,6 +20,9 @@ export const seconds = (ms: number): string => (ms / 1000).toFixed(3);
 
 const AS_LONG_AS_THE_SERVER_MS = 365 * 24 * 3600 * 1000;
 
+/** Tasks that a sandbox may have: the kernel counts threads as well, so whoever reaches this has gone past the watched limit. */
+export const taskLimit = (processes: number): number => 4 * processes + 64;
+
 /** Limits hold for the guard and for everything that it starts. They are set inside, where processes are counted per sandbox. */
 function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimits): string {
   const kibibytes = (bytes: number): number => Math.ceil(bytes / 1024);
@@ -29,8 +32,8 @@ function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimit
     fileBytes === undefined ? "" : `ulimit -f ${kibibytes(fileBytes)}\n`,
     // The watch ends all processes together, with a sentence; this ends one that the watch does not see in time.
     cpuSeconds === undefined ? "" : `ulimit -t ${Math.ceil(cpuSeconds) + 5}\n`,
-    // The kernel counts threads as well, and does not count for root: whoever reaches this has gone past the watched limit.
-    processes === undefined ? "" : `ulimit -u ${4 * processes + 64}\n`,
+    // The kernel does not count for root.
+    processes === undefined ? "" : `ulimit -u ${taskLimit(processes)}\n`,
   ].join("");
 }
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { SandboxedEnd, SandboxedProcess, SandboxLimits } from "@skein/core";
+import type { Cgroup } from "./cgroups.ts";
 import { seconds } from "./guard.ts";
 import { watchLimits } from "./watch-limits.ts";
 
@@ -13,6 +14,8 @@ export interface GuardedCommand {
   readonly limits?: SandboxLimits | undefined;
   /** Folders whose size is limited. */
   readonly folders?: readonly string[];
+  /** The control group that the command joins. */
+  readonly cgroup?: Cgroup | undefined;
   /** What the command reads from descriptors 4, 5, 6 … */
   readonly inputs?: readonly (string | Uint8Array)[];
 }
@@ -28,6 +31,7 @@ export function startGuarded({
   inputs = [],
   limits = {},
   folders = [],
+  cgroup,
 }: GuardedCommand): SandboxedProcess {
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
@@ -50,16 +54,22 @@ export function startGuarded({
   const stopWatching =
     child.pid === undefined
       ? () => {}
-      : watchLimits(child.pid, { limits, folders }, (reason) => {
+      : watchLimits(child.pid, { limits, folders, cgroup }, (reason) => {
           limit ??= reason;
           killAll(child, words);
         });
   const ended = new Promise<SandboxedEnd>((resolve) => {
-    child.once("error", () => resolve({ code: null, signal: null }));
+    child.once("error", () => {
+      cgroup?.remove();
+      resolve({ code: null, signal: null });
+    });
     child.once("exit", (code, signal) => {
       stopWatching();
+      // The kernel may have stopped it between two looks.
+      limit ??= cgroup?.exceeded();
       // In a namespace nothing is left of it; in a group there may be.
       killAll(child, words);
+      cgroup?.remove();
       resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });
   });

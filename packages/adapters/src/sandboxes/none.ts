@@ -49,7 +49,15 @@ function createNone(
   found: { readonly processes: boolean; readonly summary: string },
 ): Sandbox {
   return {
-    walls: { driver: "none", files: false, network: false, kernelCalls: false, ...found },
+    walls: {
+      driver: "none",
+      files: false,
+      network: false,
+      kernelCalls: false,
+      limits:
+        "Limits: memory, processes and CPU time by rlimits and a watch that looks once a second, file size by the kernel.",
+      ...found,
+    },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
       // Folders are not watched: here they are those of somebody's machine, with whatever was in them before.
       startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),

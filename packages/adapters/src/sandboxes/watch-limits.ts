@@ -1,16 +1,17 @@
 import { readFileSync, readdirSync } from "node:fs";
 import type { SandboxLimits } from "@skein/core";
+import type { Cgroup } from "./cgroups.ts";
 import { folderBytesAbove } from "./folder-size.ts";
 
 /**
- * Looks every second at what a sandboxed program and everything that it started use together. The kernel's own limits hold for
- * each process alone, and those of all processes (cgroups) need rights that an ordinary user does not have.
+ * Looks every second at what a sandboxed program and everything that it started use together, and at whether its control group has
+ * hit a limit. Rlimits hold for each process alone, and control groups need rights that an ordinary user does not have.
  *
- * Between two looks a program can use more than it may. What it cannot do is keep it.
+ * Without a control group a program can use more than it may between two looks. What it cannot do is keep it.
  */
 export function watchLimits(
   pid: number,
-  { limits, folders }: { readonly limits: SandboxLimits; readonly folders: readonly string[] },
+  { limits, folders, cgroup }: Watched,
   exceeded: (reason: string) => void,
 ): () => void {
   const { totalMemoryBytes, processes, cpuSeconds, folderBytes } = limits;
@@ -18,7 +19,7 @@ export function watchLimits(
   if (!isWatched || process.platform !== "linux") return () => {};
   const stopped = new AbortController();
   const timer = setInterval(() => {
-    const reason = processReason(descendantsOf(pid), limits);
+    const reason = cgroup?.exceeded() ?? processReason(descendantsOf(pid), limits);
     if (reason !== undefined) exceeded(reason);
   }, LOOK_MS);
   timer.unref();
@@ -27,6 +28,12 @@ export function watchLimits(
     clearInterval(timer);
     stopped.abort();
   };
+}
+
+interface Watched {
+  readonly limits: SandboxLimits;
+  readonly folders: readonly string[];
+  readonly cgroup?: Pick<Cgroup, "exceeded"> | undefined;
 }
 
 const LOOK_MS = 1000;

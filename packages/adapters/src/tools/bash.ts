@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
+import { realpath } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { type Sandbox, type SandboxLimits, type SandboxMode, type Tool, type Workplace, defineTool } from "@skein/core";
+import { type HostGate, type Sandbox, type SandboxLimits, type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
-import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
-import type { ConfinedFolder } from "./confined-folder.ts";
+import { withForwarder } from "../sandboxes/host-gate.ts";
+import type { PlaceOf } from "./call-place.ts";
 
 export interface BashOptions {
   /** Variables that a command gets besides a bare minimum. Nothing of this process's own environment is passed on. */
@@ -12,11 +13,6 @@ export interface BashOptions {
   readonly outputLimit?: number;
   /** Whether commands run among processes of their own, where the system lets us; see `isolated`. True unless told. */
   readonly isolate?: boolean;
-  /**
-   * Whether commands run in a sandbox that sees only the folder and has no network. A server decides that by its policy; this is
-   * for programs without one. `required`: without a sandbox there is no command. `off` unless told.
-   */
-  readonly sandbox?: SandboxMode;
 }
 
 /** What one command may use where nobody said so. */
@@ -52,10 +48,10 @@ async function canIsolate(): Promise<boolean> {
  * Runs shell commands in a folder.
  *
  * Without a sandbox the folder is where a command starts, not a wall around it: what it may touch is for the operating system to say.
- * In a sandbox the command sees the folder, a read-only system, a `/tmp` of its own, and no network.
+ * In a sandbox the command sees the folder, a read-only system, a `/tmp` of its own, and no network but the hosts that were opened.
  */
-export function createBash(folder: ConfinedFolder, options: BashOptions = {}): Tool {
-  const { env = {}, outputLimit = 30_000, isolate = true, sandbox: walled = "off" } = options;
+export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {
+  const { env = {}, outputLimit = 30_000, isolate = true } = options;
   let isolation: Promise<boolean> | undefined;
   const shell = async (command: string): Promise<readonly [string, ...string[]]> => {
     isolation ??= isolate ? canIsolate() : Promise.resolve(false);
@@ -80,14 +76,15 @@ export function createBash(folder: ConfinedFolder, options: BashOptions = {}): T
     }),
     policy: "once",
     run: async ({ command, timeout = DEFAULT_TIMEOUT }, { signal, workplace }) => {
-      const { sandbox, limits, refusal, onRefused } = (await workplace?.()) ?? (await withoutRules(walled));
+      const { folder, sandbox, limits = BASH_LIMITS, refusal, onRefused, openHosts } = await placeOf({ workplace });
       if (refusal !== undefined) {
         await onRefused?.();
         throw new Error(refusal);
       }
-      const how = { cwd: await folder.root(), env, outputLimit, timeout, signal };
+      const how = { cwd: await realpath(folder), env, outputLimit, timeout, signal };
+      const gate = sandbox && (await openHosts?.());
       const { code, output, stopped, limit } = sandbox
-        ? await runInSandbox(sandbox, command, { ...how, limits: limits ?? BASH_LIMITS })
+        ? await runInSandbox(sandbox, command, { ...how, limits, gate }).finally(() => gate?.close())
         : await runCommand(await shell(command), how);
       if (limit !== undefined) throw new Error(`The command was stopped: ${limit}.\n${output}`.trim());
       if (stopped) throw new Error(`The command was stopped after ${timeout} ms.\n${output}`.trim());
@@ -95,15 +92,6 @@ export function createBash(folder: ConfinedFolder, options: BashOptions = {}): T
       return output;
     },
   });
-}
-
-/** Where a program without rules of a server runs its commands. */
-async function withoutRules(mode: SandboxMode): Promise<Omit<Workplace, "folder">> {
-  if (mode === "off") return { sandbox: undefined };
-  const found = await openSandbox();
-  if ("sandbox" in found) return { sandbox: found.sandbox };
-  if (mode === "preferred") return { sandbox: undefined };
-  return { sandbox: undefined, refusal: `Bash is off: a sandbox is required. ${found.problem}` };
 }
 
 interface CommandOptions {
@@ -122,18 +110,25 @@ interface Finished {
   readonly limit?: string | undefined;
 }
 
+interface SandboxedCommand extends CommandOptions {
+  readonly limits: SandboxLimits;
+  /** Its way to other hosts, if it has one. */
+  readonly gate: HostGate | undefined;
+}
+
 async function runInSandbox(
   sandbox: Sandbox,
   command: string,
-  { cwd, env, outputLimit, timeout, signal, limits }: CommandOptions & { readonly limits: SandboxLimits },
+  { cwd, env, outputLimit, timeout, signal, limits, gate }: SandboxedCommand,
 ): Promise<Finished> {
   const output = createOutput(outputLimit);
+  const shell = gate ? withForwarder("/bin/bash") : { command: "/bin/bash", before: [] };
   const child = sandbox.start({
-    command: "/bin/bash",
-    args: ["-c", command],
+    command: shell.command,
+    args: [...shell.before, "-c", command],
     cwd,
-    env: { PATH, HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
-    places: [{ path: cwd, access: "write" }],
+    env: { PATH, HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...gate?.env, ...env },
+    places: [{ path: cwd, access: "write" }, ...(gate ? [gate.place] : [])],
     limits,
   });
   let stopped = false;

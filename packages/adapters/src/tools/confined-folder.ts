@@ -2,41 +2,64 @@ import { randomUUID } from "node:crypto";
 import { type Stats, constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 /**
- * A folder that paths from a model cannot leave: not by `..`, not by an absolute path, not by a link, and not by a link
- * that is swapped in between, because what was opened is checked and not what was asked for.
+ * A folder that paths from a model cannot leave. Problems are sentences for the model.
  *
- * Problems are sentences for the model.
+ * `createConfinedFolder` keeps to it by checks, in this process; `createSandboxedFolder` by a sandbox around whoever opens a file.
  */
 export interface ConfinedFolder {
-  /** The real place of the folder. */
-  root(): Promise<string>;
   /** Opens a plain file. Pipes, devices and folders are refused without waiting for them. */
-  openFile(path: string): Promise<FileHandle>;
+  openFile(path: string): Promise<ConfinedFile>;
   /** Puts a file in place as a whole: a reader sees the old one or the new one. */
   replaceFile(path: string, text: string): Promise<void>;
-  /** The real place of something inside that exists. */
-  placeOf(path: string): Promise<string>;
-  /** How a place is shown: relative to the folder. */
-  shown(place: string): Promise<string>;
+  /** The plain files below a folder, or the file itself. Links are neither followed nor listed. */
+  files(path: string, options: WalkOptions): AsyncIterable<FoundFile>;
+  /** The contents of files in their order, without those that are gone or have more than `most` bytes. */
+  contents(files: AsyncIterable<FoundFile>, most: number): AsyncIterable<FileContent>;
 }
 
+export interface ConfinedFile {
+  readonly size: number;
+  /** The file from its beginning. */
+  stream(most: number): Readable;
+  close(): Promise<void>;
+}
+
+export interface FoundFile {
+  /** Relative to the folder that was walked. */
+  readonly path: string;
+  /** Relative to the confined folder. */
+  readonly shown: string;
+  /** Where it is already known. */
+  readonly size?: number;
+  /** When it was last changed, in milliseconds. */
+  changed(): Promise<number>;
+}
+
+interface FileContent {
+  /** Relative to the confined folder. */
+  readonly shown: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Files that are read at once: waiting for one after the other takes longer than reading them. */
+const AT_ONCE = 32;
+
+/**
+ * A folder that paths do not leave by `..`, an absolute path, a link, or a link that is swapped in between, because what was opened
+ * is checked and not what was asked for.
+ */
 export function createConfinedFolder(folder: string): ConfinedFolder {
   const given = resolve(folder);
   let real: Promise<string> | undefined;
   const root = (): Promise<string> => (real ??= realpath(given));
 
   /** The path as text inside the folder; what it leads to is checked when it is opened. */
-  async function inside(path: string): Promise<string> {
-    if (path.includes("\0")) throw new Error("A path may not contain NUL.");
-    const base = await root();
-    // The folder may be known by a name that is itself a link.
-    const place =
-      path === given || path.startsWith(given + sep) ? join(base, relative(given, path)) : resolve(base, path);
-    if (!within(base, place)) throw outside(path);
-    return place;
-  }
+  const inside = async (path: string): Promise<string> => placeInside({ given, base: await root() }, path);
 
   async function placeOf(path: string): Promise<string> {
     const place = await realpath(await inside(path)).catch((error: unknown) => {
@@ -54,25 +77,39 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
     return now.dev === opened.dev && now.ino === opened.ino;
   }
 
+  async function openFile(path: string): Promise<ConfinedFile> {
+    const place = await inside(path);
+    const file = await open(place, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
+      throw problem(error, path);
+    });
+    try {
+      const opened = await file.stat();
+      if (opened.isDirectory()) throw aFolder(path);
+      if (!opened.isFile()) throw noPlainFile(path);
+      if (!(await isInside(file, opened, path))) throw outside(path);
+      return {
+        size: opened.size,
+        stream: (most) => file.createReadStream({ start: 0, end: Math.max(0, most - 1), autoClose: false }),
+        close: () => file.close(),
+      };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async function contentOf({ shown }: FoundFile, most: number): Promise<readonly FileContent[]> {
+    const file = await openFile(shown).catch(() => undefined);
+    if (!file) return [];
+    try {
+      return file.size > most ? [] : [{ shown, bytes: await bytesOf(file, most) }];
+    } finally {
+      await file.close();
+    }
+  }
+
   return {
-    root,
-    placeOf,
-    async openFile(path) {
-      const place = await inside(path);
-      const file = await open(place, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
-        throw problem(error, path);
-      });
-      try {
-        const opened = await file.stat();
-        if (opened.isDirectory()) throw new Error(`${path} is a folder.`);
-        if (!opened.isFile()) throw new Error(`${path} is no plain file.`);
-        if (!(await isInside(file, opened, path))) throw outside(path);
-        return file;
-      } catch (error) {
-        await file.close();
-        throw error;
-      }
-    },
+    openFile,
     async replaceFile(path, text) {
       const place = await inside(path);
       const target = await realpath(place).catch(() => place);
@@ -88,8 +125,51 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
         await parent.close();
       }
     },
-    shown: async (place) => relative(await root(), place) || ".",
+    async *files(path, options) {
+      const place = await placeOf(path);
+      const found = (file: string): FoundFile => ({
+        path: file,
+        shown: relative(base, join(place, file)) || ".",
+        changed: () =>
+          stat(join(place, file)).then(
+            ({ mtimeMs }) => mtimeMs,
+            () => 0,
+          ),
+      });
+      const base = await root();
+      if ((await stat(place)).isFile()) return yield found("");
+      for await (const file of walkFolder(place, options)) yield found(file);
+    },
+    async *contents(files, most) {
+      for await (const group of inGroups(files, AT_ONCE))
+        yield* (await Promise.all(group.map((file) => contentOf(file, most)))).flat();
+    },
   };
+}
+
+/** All of a file, up to so many bytes. */
+export async function bytesOf(file: ConfinedFile, most: number): Promise<Buffer> {
+  return file.size === 0 ? Buffer.alloc(0) : buffer(file.stream(most));
+}
+
+export async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<readonly Item[]> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** A path as text inside a folder; what it leads to is checked when it is opened. The folder may be known by a name that is a link. */
+export function placeInside({ given, base }: { readonly given: string; readonly base: string }, path: string): string {
+  if (path.includes("\0")) throw new Error("A path may not contain NUL.");
+  const place =
+    path === given || path.startsWith(given + sep) ? join(base, relative(given, path)) : resolve(base, path);
+  if (!within(base, place)) throw outside(path);
+  return place;
 }
 
 /** Makes missing folders one by one, each checked before the next is made in it. */
@@ -116,7 +196,7 @@ async function replaceIn(folder: string, name: string, text: string): Promise<vo
   const target = join(folder, name);
   const draft = join(folder, `.${randomUUID()}.part`);
   const before = await lstat(target).catch(() => undefined);
-  if (before && !before.isFile() && !before.isSymbolicLink()) throw new Error(`${name} is no plain file.`);
+  if (before && !before.isFile() && !before.isSymbolicLink()) throw noPlainFile(name);
   try {
     const file = await open(draft, "wx", before?.isFile() ? before.mode & 0o777 : 0o644);
     try {
@@ -136,15 +216,19 @@ function within(base: string, place: string): boolean {
   return isAbsolute(place) && (place + sep).startsWith(base.endsWith(sep) ? base : base + sep);
 }
 
-function outside(path: string): Error {
-  return new Error(`${path} is outside the folder that this tool may use.`);
-}
+export const outside = (path: string): Error => new Error(`${path} is outside the folder that this tool may use.`);
+export const aFolder = (path: string): Error => new Error(`${path} is a folder.`);
+export const noPlainFile = (path: string): Error => new Error(`${path} is no plain file.`);
+export const noFile = (path: string): Error => new Error(`There is no file ${path}.`);
+export const behindFile = (path: string): Error =>
+  new Error(`There is no ${path}: what should be its folder is a file.`);
+export const notOpened = (path: string): Error => new Error(`${path} may not be opened.`);
 
 function problem(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT") return new Error(`There is no file ${path}.`);
-  if (code === "ENOTDIR") return new Error(`There is no ${path}: what should be its folder is a file.`);
-  if (code === "EACCES" || code === "EPERM") return new Error(`${path} may not be opened.`);
+  if (code === "ENOENT") return noFile(path);
+  if (code === "ENOTDIR") return behindFile(path);
+  if (code === "EACCES" || code === "EPERM") return notOpened(path);
   if (code === "ENXIO" || code === "ELOOP" || code === "ENAMETOOLONG") return new Error(`${path} cannot be opened.`);
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,15 +1,13 @@
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
-import type { ConfinedFolder } from "./confined-folder.ts";
+import type { FolderOf } from "./call-place.ts";
 import { globTest } from "./glob-pattern.ts";
-import { TOO_MANY_FILES, walkFolder } from "./walk-folder.ts";
+import { TOO_MANY_FILES } from "./walk-folder.ts";
 
 const MOST = 200;
 
 /** Finds files of a folder by their names. */
-export function createGlob(folder: ConfinedFolder): Tool {
+export function createGlob(folderOf: FolderOf): Tool {
   return defineTool({
     name: "Glob",
     description: `Finds files of the working folder by a pattern such as **/*.ts, the latest first, ${MOST} at most.`,
@@ -18,20 +16,14 @@ export function createGlob(folder: ConfinedFolder): Tool {
       path: z.string().optional().describe("The folder to look in; the working folder unless told."),
     }),
     policy: "repeatable",
-    run: async ({ pattern, path = "." }, { signal }) => {
-      const place = await folder.placeOf(path);
+    run: async ({ pattern, path = "." }, context) => {
+      const folder = await folderOf(context);
       const fits = globTest(pattern.replace(/^\.\//, ""));
       const found: { path: string; changed: number }[] = [];
       const walked = { cut: false };
-      for await (const file of walkFolder(place, { everywhere: /\.git|node_modules/.test(pattern), signal, walked })) {
-        if (!fits(file)) continue;
-        const full = join(place, file);
-        const changed = await stat(full).then(
-          ({ mtimeMs }) => mtimeMs,
-          () => 0,
-        );
-        found.push({ path: await folder.shown(full), changed });
-      }
+      const everywhere = /\.git|node_modules/.test(pattern);
+      for await (const file of folder.files(path, { everywhere, signal: context.signal, walked }))
+        if (fits(file.path)) found.push({ path: file.shown, changed: await file.changed() });
       const cut = walked.cut ? [TOO_MANY_FILES] : [];
       if (found.length === 0) return ["No file fits.", ...cut].join("\n");
       found.sort((a, b) => b.changed - a.changed || (a.path < b.path ? -1 : 1));

@@ -1,19 +1,16 @@
-import { join } from "node:path";
-import { stat } from "node:fs/promises";
 import { type Tool, defineTool } from "@skein/core";
 import { RE2JS } from "re2js";
 import { z } from "zod";
-import type { ConfinedFolder } from "./confined-folder.ts";
+import type { FolderOf } from "./call-place.ts";
+import type { ConfinedFolder, FoundFile } from "./confined-folder.ts";
 import { globTest } from "./glob-pattern.ts";
-import { TOO_MANY_FILES, type WalkOptions, walkFolder } from "./walk-folder.ts";
+import { TOO_MANY_FILES, type WalkOptions } from "./walk-folder.ts";
 
 const FILE_BYTES = 8 * 1024 * 1024;
 const LINE_LENGTH = 500;
 const MOST = 500;
 /** A search ends with what it has after this time. */
 const SEARCH_MS = 20_000;
-/** Files that are read at once: waiting for one after the other takes longer than reading them. */
-const AT_ONCE = 32;
 
 const Input = z.object({
   pattern: z.string().min(1).describe("A regular expression (RE2: no look-around, no back-references)."),
@@ -32,25 +29,23 @@ const Input = z.object({
 });
 
 /** Searches the files of a folder, with an engine whose time grows with the text and nothing else. */
-export function createGrep(folder: ConfinedFolder, now: () => number = Date.now): Tool {
+export function createGrep(folderOf: FolderOf, now: () => number = Date.now): Tool {
   return defineTool({
     name: "Grep",
     description: "Searches the text of files in the working folder with a regular expression.",
     input: Input,
     policy: "repeatable",
-    run: async (input, { signal }) => {
+    run: async (input, context) => {
+      const { signal } = context;
+      const folder = await folderOf(context);
       const matches = lineTest(input.pattern, input["-i"] ?? false);
       const limit = Math.min(input.head_limit ?? MOST, MOST);
       const deadline = now() + SEARCH_MS;
       const shown: string[] = [];
       let note = "";
       const walked = { cut: false };
-      for await (const files of inGroups(filesOf(folder, input, { signal, walked }), AT_ONCE)) {
-        const found = files.map(async (file) => {
-          const lines = await linesOf(folder, file);
-          return lines ? hits(file, lines, matches, input) : [];
-        });
-        shown.push(...(await Promise.all(found)).flat());
+      for await (const file of folder.contents(filesOf(folder, input, { signal, walked }), FILE_BYTES)) {
+        shown.push(...hits(file.shown, linesOf(file.bytes), matches, input));
         if (shown.length > limit) {
           note = `\n[More than ${limit} are found; these are the first.]`;
           break;
@@ -81,43 +76,21 @@ async function* filesOf(
   folder: ConfinedFolder,
   { path = ".", glob }: z.output<typeof Input>,
   { signal, walked }: Pick<WalkOptions, "signal" | "walked">,
-): AsyncGenerator<string> {
-  const place = await folder.placeOf(path);
-  if ((await stat(place)).isFile()) {
-    yield await folder.shown(place);
-    return;
-  }
+): AsyncGenerator<FoundFile> {
   // A pattern without a folder fits names at any depth, as in ripgrep.
   const fits = glob === undefined ? undefined : globTest(glob.includes("/") ? glob : `**/${glob}`);
-  for await (const file of walkFolder(place, { everywhere: /\.git|node_modules/.test(glob ?? path), signal, walked }))
-    if (!fits || fits(file)) yield await folder.shown(join(place, file));
+  const everywhere = /\.git|node_modules/.test(glob ?? path);
+  for await (const file of folder.files(path, { everywhere, signal, walked }))
+    // A file that was named itself needs no pattern.
+    if (!fits || file.path === "" || fits(file.path)) yield file;
 }
 
-async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<readonly Item[]> {
-  let group: Item[] = [];
-  for await (const item of items) {
-    group.push(item);
-    if (group.length < size) continue;
-    yield group;
-    group = [];
-  }
-  yield group;
-}
-
-/** The lines of a text file; nothing for one that is binary, too large, or gone. */
-async function linesOf(folder: ConfinedFolder, path: string): Promise<readonly string[] | undefined> {
-  const file = await folder.openFile(path).catch(() => undefined);
-  if (!file) return undefined;
-  try {
-    if ((await file.stat()).size > FILE_BYTES) return undefined;
-    const text = await file.readFile("utf8");
-    if (text.slice(0, 8192).includes("\0")) return undefined;
-    const lines = text.split(/\r?\n/);
-    if (lines.at(-1) === "") lines.pop();
-    return lines;
-  } finally {
-    await file.close();
-  }
+/** The lines of a text; none of what is binary. */
+function linesOf(bytes: Uint8Array): readonly string[] {
+  if (bytes.subarray(0, 8192).includes(0)) return [];
+  const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
 }
 
 function hits(

@@ -1,6 +1,6 @@
-import type { Tool } from "@skein/core";
+import type { SandboxMode, Tool } from "@skein/core";
 import { type BashOptions, createBash } from "./bash.ts";
-import { createConfinedFolder } from "./confined-folder.ts";
+import { confinedFolderOf, placesOf } from "./call-place.ts";
 import { createGlob } from "./glob.ts";
 import { createGrep } from "./grep.ts";
 import type { GuardedRequestOptions } from "./guarded-request.ts";
@@ -20,37 +20,24 @@ export interface StandardToolsOptions {
   readonly folder?: string;
   readonly bash?: BashOptions;
   readonly web?: GuardedRequestOptions;
+  /**
+   * Whether Bash, Read, Write, Edit, Glob and Grep run in a sandbox that sees only the folder and has no network. A server decides
+   * that by its policy; this is for programs without one. `required`: without a sandbox there is no Bash. `off` unless told.
+   */
+  readonly sandbox?: SandboxMode;
 }
 
 /** The tools that most agents need: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, for one folder or one per session. */
-export function createStandardTools({ folder, ...options }: StandardToolsOptions): readonly Tool[] {
-  if (folder !== undefined) return toolsIn(folder, options);
-  const made = new Map<string, readonly Tool[]>();
-  return toolsIn(".", options).map((shown) => ({
-    ...shown,
-    async run(input, context) {
-      const own = (await context.workplace?.())?.folder;
-      if (own === undefined) throw new Error(`${shown.name} has no folder here. Name one: standardTools({ folder }).`);
-      const tools = made.get(own) ?? toolsIn(own, options);
-      if (made.size >= REMEMBERED) made.clear();
-      made.set(own, tools);
-      return tools.find(({ name }) => name === shown.name)?.run(input, context);
-    },
-  }));
-}
-
-/** Sessions whose tools are remembered. */
-const REMEMBERED = 100;
-
-function toolsIn(folder: string, { bash, web }: Omit<StandardToolsOptions, "folder">): readonly Tool[] {
-  const confined = createConfinedFolder(folder);
+export function createStandardTools({ folder, bash, web, sandbox }: StandardToolsOptions): readonly Tool[] {
+  const placeOf = placesOf({ folder, mode: sandbox ?? "off" });
+  const folderOf = confinedFolderOf(placeOf);
   return [
-    createBash(confined, bash),
-    createRead(confined),
-    createWrite(confined),
-    createEdit(confined),
-    createGlob(confined),
-    createGrep(confined),
+    createBash(placeOf, bash),
+    createRead(folderOf),
+    createWrite(folderOf),
+    createEdit(folderOf),
+    createGlob(folderOf),
+    createGrep(folderOf),
     createWebFetch(web),
     createTodoWrite(),
   ];

@@ -1,9 +1,11 @@
-import type { FileHandle } from "node:fs/promises";
+import { once } from "node:events";
 import { extname } from "node:path";
+import type { Readable } from "node:stream";
 import { createInterface } from "node:readline";
 import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
-import type { ConfinedFolder } from "./confined-folder.ts";
+import { type ConfinedFile, bytesOf } from "./confined-folder.ts";
+import type { FolderOf } from "./call-place.ts";
 
 const LINES = 2000;
 const LINE_LENGTH = 2000;
@@ -19,7 +21,7 @@ const IMAGES: Readonly<Record<string, string>> = {
 };
 
 /** Reads files of a folder: text with line numbers, and images as images. */
-export function createRead(folder: ConfinedFolder): Tool {
+export function createRead(folderOf: FolderOf): Tool {
   return defineTool({
     name: "Read",
     description: `Reads a file of the working folder. Returns up to ${LINES} lines with their numbers; images are shown.`,
@@ -29,8 +31,8 @@ export function createRead(folder: ConfinedFolder): Tool {
       limit: z.number().int().positive().optional().describe("How many lines to read."),
     }),
     policy: "repeatable",
-    run: async ({ file_path, offset = 1, limit = LINES }) => {
-      const file = await folder.openFile(file_path);
+    run: async ({ file_path, offset = 1, limit = LINES }, context) => {
+      const file = await (await folderOf(context)).openFile(file_path);
       try {
         const mediaType = IMAGES[extname(file_path).toLowerCase()];
         if (mediaType !== undefined) return await image(file, mediaType, file_path);
@@ -42,24 +44,26 @@ export function createRead(folder: ConfinedFolder): Tool {
   });
 }
 
-async function image(file: FileHandle, mediaType: string, path: string): Promise<unknown> {
-  const { size } = await file.stat();
+async function image(file: ConfinedFile, mediaType: string, path: string): Promise<unknown> {
+  const { size } = file;
   if (size > IMAGE_BYTES) throw new Error(`${path} has ${size} bytes; an image may have ${IMAGE_BYTES} at most.`);
-  const data = (await file.readFile()).toString("base64");
+  const data = (await bytesOf(file, IMAGE_BYTES)).toString("base64");
   return [{ type: "image", source: { type: "base64", media_type: mediaType, data } }];
 }
 
 async function numberedLines(
-  file: FileHandle,
+  file: ConfinedFile,
   { path, from, limit }: { path: string; from: number; limit: number },
 ): Promise<string> {
-  const { size } = await file.stat();
+  const { size } = file;
   if (size === 0) return "[The file is empty.]";
-  const start = new Uint8Array(Math.min(size, 8192));
-  await file.read(start, 0, start.byteLength, 0);
-  if (start.includes(0)) throw new Error(`${path} is not text.`);
-  const stream = file.createReadStream({ start: 0, end: READ_BYTES - 1, autoClose: false, encoding: "utf8" });
-  const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
+  const stream = file.stream(READ_BYTES);
+  const isText = await beginsAsText(stream);
+  if (!isText) {
+    stream.destroy();
+    throw new Error(`${path} is not text.`);
+  }
+  const lines = createInterface({ input: stream.setEncoding("utf8"), crlfDelay: Number.POSITIVE_INFINITY });
   const shown: string[] = [];
   let number = 0;
   let more = false;
@@ -77,6 +81,15 @@ async function numberedLines(
   if (more) shown.push(`[There are more lines: read on with offset ${from + limit}.]`);
   else if (size > READ_BYTES) shown.push(`[Only the first ${READ_BYTES} of ${size} bytes were read.]`);
   return shown.join("\n");
+}
+
+/** Looks at the first piece of a stream and puts it back. */
+async function beginsAsText(stream: Readable): Promise<boolean> {
+  await Promise.race([once(stream, "readable"), once(stream, "end")]);
+  const start = stream.read() as Uint8Array | null;
+  if (start === null) return true;
+  stream.unshift(start);
+  return !start.subarray(0, 8192).includes(0);
 }
 
 function cut(line: string): string {

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 
 /** Entries that are looked at before a walk gives up, so that a huge tree cannot hold a step for ever. */
-const ENTRIES = 200_000;
+export const ENTRIES = 200_000;
 /** Folders that nobody means unless they say so. */
 const PASSED_OVER = new Set([".git", "node_modules"]);
 

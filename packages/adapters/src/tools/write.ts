@@ -1,12 +1,13 @@
 import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
-import type { ConfinedFolder } from "./confined-folder.ts";
+import type { FolderOf } from "./call-place.ts";
+import { type ConfinedFolder, bytesOf } from "./confined-folder.ts";
 
 /** The most that Edit takes into memory. */
 const EDIT_BYTES = 8 * 1024 * 1024;
 
 /** Writes whole files of a folder. */
-export function createWrite(folder: ConfinedFolder): Tool {
+export function createWrite(folderOf: FolderOf): Tool {
   return defineTool({
     name: "Write",
     description: "Writes a file of the working folder, replacing it if it is there. Missing folders are made.",
@@ -15,15 +16,15 @@ export function createWrite(folder: ConfinedFolder): Tool {
       content: z.string().describe("Everything that the file shall contain."),
     }),
     policy: "once",
-    run: async ({ file_path, content }) => {
-      await folder.replaceFile(file_path, content);
+    run: async ({ file_path, content }, context) => {
+      await (await folderOf(context)).replaceFile(file_path, content);
       return `Wrote ${Buffer.byteLength(content)} bytes to ${file_path}.`;
     },
   });
 }
 
 /** Changes files of a folder in place. */
-export function createEdit(folder: ConfinedFolder): Tool {
+export function createEdit(folderOf: FolderOf): Tool {
   return defineTool({
     name: "Edit",
     description:
@@ -35,8 +36,9 @@ export function createEdit(folder: ConfinedFolder): Tool {
       replace_all: z.boolean().optional().describe("Replace every place instead of the only one."),
     }),
     policy: "once",
-    run: async ({ file_path, old_string, new_string, replace_all = false }) => {
+    run: async ({ file_path, old_string, new_string, replace_all = false }, context) => {
       if (old_string === new_string) throw new Error("The old and the new text are the same.");
+      const folder = await folderOf(context);
       const text = await textOf(folder, file_path);
       const [old, written] = asInFile(text, old_string, new_string);
       const places = text.split(old).length - 1;
@@ -65,9 +67,9 @@ function asInFile(text: string, old: string, written: string): readonly [string,
 async function textOf(folder: ConfinedFolder, path: string): Promise<string> {
   const file = await folder.openFile(path);
   try {
-    const { size } = await file.stat();
+    const { size } = file;
     if (size > EDIT_BYTES) throw new Error(`${path} has ${size} bytes; Edit takes ${EDIT_BYTES} at most.`);
-    const bytes = await file.readFile();
+    const bytes = await bytesOf(file, EDIT_BYTES);
     try {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {

@@ -1,8 +1,10 @@
 /** Checkpoints and rewinds: the files are the test. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { createMemoryStore } from "@skein/core";
+import { createS3FileStore } from "@skein/adapters/files/s3";
+import { createMemoryStore, keepLargeTexts } from "@skein/core";
+import S3rver from "s3rver";
+import { expect, onTestFinished, test } from "vitest";
 import { type World, createWorld, folder, only, play, until } from "./world.ts";
 
 const EDITS = { allowed_tools: ["Write", "Edit", "Read"], enable_file_checkpointing: true };
@@ -17,6 +19,23 @@ const edits = (path: string, from: string, to: string): string =>
     { text: "Edited." },
   );
 
+/** Longer than what a body may hold before its texts become files. */
+const LARGE = "A line of a large file.\n".repeat(15_000);
+
+/** A real S3 server, and how many large texts it holds. */
+async function openBucket() {
+  const directory = folder();
+  const configureBuckets = [{ name: "agent-data", configs: [] }];
+  const server = new S3rver({ port: 0, address: "127.0.0.1", silent: true, directory, configureBuckets });
+  const { port } = await server.run();
+  onTestFinished(() => server.close());
+  const keys = { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
+  return {
+    files: () => createS3FileStore({ endpoint: `http://127.0.0.1:${port}`, bucket: "agent-data", ...keys }),
+    texts: () => readdirSync(directory, { recursive: true }).filter((name) => String(name).includes("text-")).length,
+  };
+}
+
 async function rewind(world: World, sessionId: string, index: number, dryRun: boolean) {
   const checkpoint = (await world.store.checkpoints(sessionId))[index];
   if (!checkpoint) throw new Error("There is no such checkpoint.");
@@ -27,12 +46,14 @@ async function rewind(world: World, sessionId: string, index: number, dryRun: bo
   });
 }
 
-test("one checkpoint per user message; a rewind brings the files back, dry or for real, also on a machine that never saw the session", async () => {
-  const store = createMemoryStore();
+test("one checkpoint per user message; a rewind brings the files back, dry or for real, also of a large file and on a machine that never saw the session", async () => {
+  const bucket = await openBucket();
+  const memory = createMemoryStore();
+  const store = keepLargeTexts({ store: memory, files: bucket.files() });
   const here = await createWorld({ store });
   const cwd = folder();
   const [old, made] = [join(cwd, "old.txt"), join(cwd, "made.txt")];
-  writeFileSync(old, "before\n");
+  writeFileSync(old, `before\n${LARGE}`);
   const { sessionId } = await here.run(edits(old, "before", "first"), { ...EDITS, cwd });
   await here.again(sessionId, writes(made, "new\n"));
   await here.again(sessionId, edits(old, "first", "third"));
@@ -48,18 +69,20 @@ test("one checkpoint per user message; a rewind brings the files back, dry or fo
   const dry = await rewind(here, sessionId, 1, true);
   expect(dry).toMatchObject({ dry_run: true, error: null });
   expect([...dry.files_changed].sort()).toEqual([made, old]);
-  expect(readFileSync(old, "utf8")).toBe("third\n");
+  expect(readFileSync(old, "utf8")).toBe(`third\n${LARGE}`);
 
   const real = await rewind(here, sessionId, 1, false);
   expect(real).toMatchObject({ dry_run: false, error: null });
-  expect(readFileSync(old, "utf8")).toBe("first\n");
+  expect(readFileSync(old, "utf8")).toBe(`first\n${LARGE}`);
   expect(existsSync(made)).toBe(false);
   await here.stop();
 
-  const there = await createWorld({ store });
+  expect(bucket.texts()).toBeGreaterThan(0);
+  // Another process, so that nothing is left in memory of what the first one wrote.
+  const there = await createWorld({ store: keepLargeTexts({ store: memory, files: bucket.files() }) });
   const again = await rewind(there, sessionId, 0, false);
   expect(again.error).toBeNull();
-  expect(readFileSync(old, "utf8")).toBe("before\n");
+  expect(readFileSync(old, "utf8")).toBe(`before\n${LARGE}`);
   const next = await there.again(sessionId, play({ text: "And on." }));
   expect(only(next, "session.completed")).toHaveLength(1);
 }, 120_000);

@@ -107,23 +107,4 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(answers).toEqual(["HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden", "HTTP/1.1 403 Forbidden"]);
     expect(asked).toEqual([`www.opened.test:${port}`]);
   });
-
-  test("Write and Edit outside of the session's folders change nothing, and the token inside is not the real key", async () => {
-    const world = await walledWorld();
-    const outside = folder();
-    const target = join(outside, "target");
-    writeFileSync(target, "as it was");
-    const { events } = await world.run(
-      play(
-        { tools: [{ name: "Write", input: { file_path: target, content: "changed" } }] },
-        { tools: [{ name: "Bash", input: { command: `echo $ANTHROPIC_API_KEY > token; echo changed > ${target}` } }] },
-        { text: "Done." },
-      ),
-      { allowed_tools: ["Bash", "Write"], permission_mode: "acceptEdits" },
-    );
-    expect(events.at(-1)?.event_type).toBe("session.completed");
-    expect(readFileSync(target, "utf8")).toBe("as it was");
-    const token = readFileSync(join(world.cwd, "token"), "utf8").trim();
-    expect(token).toMatch(/^skein-pass-/);
-  });
 });

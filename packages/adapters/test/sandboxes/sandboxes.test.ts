@@ -1,6 +1,9 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describeSandbox } from "@skein/core/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openBubblewrap } from "../../src/sandboxes/bubblewrap/index.ts";
 import { findProgram } from "../../src/sandboxes/find-program.ts";
 import { openNone } from "../../src/sandboxes/none.ts";
@@ -32,6 +35,22 @@ describe.skipIf(!hasBubblewrap)("with bubblewrap", () => {
     const opened = await openBubblewrap();
     if ("problem" in opened) throw new Error(opened.problem);
     return opened.sandbox;
+  });
+});
+
+test.skipIf(!hasBubblewrap)("where bubblewrap may not make namespaces, a sentence says what to do", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-refused-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  // As in a container without rights: the real bubblewrap inside of one that forbids further namespaces.
+  const refused = join(folder, "bwrap");
+  const real = String(findProgram("bwrap"));
+  writeFileSync(refused, `#!/bin/sh\nexec ${real} --unshare-user --disable-userns --dev-bind / / -- ${real} "$@"\n`, {
+    mode: 0o755,
+  });
+  expect(await openBubblewrap((name) => (name === "bwrap" ? refused : findProgram(name)))).toEqual({
+    problem: expect.stringMatching(
+      /^The sandbox cannot be started: this system does not allow user namespaces\. Set user\.max_user_namespaces .* It said: bwrap: /,
+    ) as string,
   });
 });
 

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from "node:
 import { createServer } from "node:net";
 import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import { openNone } from "@skein/adapters/sandboxes/none";
-import { unservedSessions } from "@skein/core";
+import { checkSealedWith, countUnsealed, unservedSessions } from "@skein/core";
 import { type KeyInfo, createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";
@@ -68,6 +68,7 @@ async function findingsOf(flags: ServeFlags, config: Config): Promise<readonly F
     node,
     folder(settings),
     await store(settings),
+    ...(await secrets(settings)),
     await port(settings),
     await model(settings),
     await code(settings),
@@ -99,10 +100,7 @@ function folder({ dataDir }: ServeSettings): Finding {
 async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   const what = "store";
   const kind = storeUrl.split(":")[0] ?? "";
-  // Opening a store that is not there would make it.
-  const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
-  if (file !== undefined && !existsSync(file))
-    return { what, state: "note", says: `${kind}: not there yet, the first start makes it.` };
+  if (!isThere(storeUrl)) return { what, state: "note", says: `${kind}: not there yet, the first start makes it.` };
   try {
     const opened = await openStore(storeUrl);
     try {
@@ -122,6 +120,41 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
     }
   } catch (error) {
     return { what, state: "wrong", says: sentence(error) };
+  }
+}
+
+/** Opening a store that is not there would make it. */
+function isThere(storeUrl: string): boolean {
+  const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
+  return file === undefined || existsSync(file);
+}
+
+/** Whether the secrets in the store are sealed, and can be opened. */
+async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): Promise<readonly Finding[]> {
+  const what = "secrets";
+  const fromNowOn =
+    "Secrets of webhooks, hooks and sessions are kept in the store as they are. Set SKEIN_SECRETS_KEY (`openssl rand -base64 32`) to seal them.";
+  if (!isThere(storeUrl)) return vault ? [] : [{ what, state: "note", says: fromNowOn }];
+  try {
+    const opened = await openStore(storeUrl);
+    try {
+      await checkSealedWith(opened.records, vault, lost, { notes: false });
+      const open = await countUnsealed(opened.records);
+      if (!vault) return [{ what, state: "note", says: `${fromNowOn} In clear now: ${counted(open, "secret")}.` }];
+      return open > 0
+        ? [
+            {
+              what,
+              state: "note",
+              says: `${counted(open, "secret")} in clear from before there was a key: \`skein keys seal\` seals what is there.`,
+            },
+          ]
+        : [{ what, state: "ok", says: `Sealed with the key ${vault.keyId}.` }];
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    return [{ what, state: "wrong", says: sentence(error) }];
   }
 }
 

@@ -12,7 +12,9 @@ export interface ToolDeps {
   readonly timers: Timers;
   readonly now: () => number;
   /** Where programs of a session run, if this process has rules about that. */
-  readonly workplaceOf?: ((session: Pick<SessionState, "sessionId" | "tenant">) => Promise<Workplace>) | undefined;
+  readonly workplaceOf?:
+    | ((session: Pick<SessionState, "sessionId" | "tenant" | "agent">) => Promise<Workplace>)
+    | undefined;
 }
 
 type WorkplaceOf = NonNullable<ToolDeps["workplaceOf"]>;

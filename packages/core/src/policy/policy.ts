@@ -56,6 +56,13 @@ export const Policy = KeyPolicy.extend({
 });
 export type Policy = z.infer<typeof Policy>;
 
+/** The hosts that an agent asks for, out of those that are open: `extras.hosts`. Undefined: all that are open. */
+export function agentHosts({ extras }: Pick<AgentConfig, "extras">): readonly string[] | undefined {
+  const asked = z.array(HostPattern).safeParse(extras["hosts"]);
+  if (asked.success) return asked.data;
+  return extras["hosts"] === undefined ? undefined : [];
+}
+
 /** The rules that hold for one key. */
 export function policyOf(policy: Policy, key: { readonly name: string; readonly tenant: string }): KeyPolicy {
   const { keys, tenants: _tenants, agents: _agents, ...general } = policy;
@@ -68,6 +75,12 @@ export function isAmong(patterns: readonly string[] | undefined, name: string): 
     patterns === undefined ||
     patterns.some((each) => (each.endsWith("*") ? name.startsWith(each.slice(0, -1)) : name === each))
   );
+}
+
+/** The hosts that two lists of them have in common. */
+export function commonHosts(one: readonly string[], other: readonly string[]): readonly string[] {
+  const common = [...one.filter((host) => isHostAmong(other, host)), ...other.filter((host) => isHostAmong(one, host))];
+  return [...new Set(common)];
 }
 
 /** Whether a host, or every host of a pattern, is among those that were opened. */

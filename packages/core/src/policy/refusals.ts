@@ -7,11 +7,12 @@ export interface AskedUse {
   readonly models?: readonly (string | null | undefined)[];
   readonly tools?: readonly string[];
   readonly permissionMode?: string | null | undefined;
+  readonly hosts?: readonly string[];
 }
 
 /** Why a key may not run this, as a sentence for whoever asked; undefined if it may. */
 export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefined {
-  const { runtimes, tools, models, permissionModes } = policy;
+  const { runtimes, tools, models, permissionModes, hosts } = policy;
   const { runtime, permissionMode } = asked;
   if (runtime !== undefined && !isAmong(runtimes, runtime)) return refusal("runtime", runtime, runtimes);
   const model = asked.models?.find((name) => typeof name === "string" && !isAmong(models, name));
@@ -20,6 +21,8 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   if (tool !== undefined) return refusal("tool", toolNameOf(tool), tools);
   if (permissionMode && !isAmong(permissionModes, permissionMode))
     return refusal("permission mode", permissionMode, permissionModes);
+  const host = hosts && asked.hosts?.find((name) => !isHostAmong(hosts, name));
+  if (host !== undefined) return refusal("host", host, hosts);
   return undefined;
 }
 

@@ -25,6 +25,8 @@ export interface SandboxWalls {
   readonly kernelCalls: boolean;
   /** A sentence for an operator. */
   readonly summary: string;
+  /** Which limits hold, and by what, as a sentence. */
+  readonly limits: string;
 }
 
 export interface SandboxedProgram {
@@ -77,6 +79,17 @@ export interface Workplace {
   /** Told when a program was refused for that reason. */
   readonly onRefused?: (() => Promise<void>) | undefined;
   readonly limits?: SandboxLimits | undefined;
+  /** Opens a way out of one sandbox to the hosts that the session may call. Left out, or undefined: it may call none. */
+  readonly openHosts?: (() => Promise<HostGate | undefined>) | undefined;
+}
+
+/** The way out of one sandbox to the hosts that were opened for it. */
+export interface HostGate {
+  /** The socket that the sandbox has to see. */
+  readonly place: SandboxPlace;
+  /** The variables that lead programs there. */
+  readonly env: Readonly<Record<string, string>>;
+  close(): void;
 }
 
 export interface SandboxedProcess {

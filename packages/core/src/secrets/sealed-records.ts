@@ -35,6 +35,23 @@ export function sealedRecords(records: Records, vault: Vault | undefined): Recor
   };
 }
 
+/** How many records have a secret that is not sealed. */
+export async function countUnsealed(records: Pick<Records, "scan">): Promise<number> {
+  let count = 0;
+  for await (const { kind, value } of records.scan()) {
+    const fields = SECRET_FIELDS[kind] ?? [];
+    const kept = fields.map((field) => (value as Readonly<Record<string, unknown>>)[field] ?? null);
+    if (kept.some((each) => each !== null && !isEmpty(each) && (typeof each !== "string" || !isSealed(each))))
+      count += 1;
+  }
+  return count;
+}
+
+/** A session without secrets has an empty list of them. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
 /** Seals with the first key every secret that is not, or that was sealed with another one. Returns how many records changed. */
 export async function resealRecords(records: Records, vault: Vault): Promise<number> {
   let count = 0;
@@ -61,17 +78,18 @@ const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
  * Before a server starts: refuses a store with secrets that were sealed with a key that it does not have, unless the operator says
- * that the key is lost. Then notes the key that seals from now on.
+ * that the key is lost. Then notes the key that seals from now on, unless told not to.
  */
 export async function checkSealedWith(
   records: Records,
   vault: Vault | undefined,
   lost: readonly string[] = [],
+  { notes = true } = {},
 ): Promise<void> {
   const { items } = await records.list({ ...MARK, limit: 200 });
   const missing = items.find(({ id }) => !vault?.keyIds.includes(id) && !lost.includes(id));
   if (missing) throw missingKey(missing.id);
-  if (vault && !items.some(({ id }) => id === vault.keyId))
+  if (notes && vault && !items.some(({ id }) => id === vault.keyId))
     await records.put([{ ...MARK, id: vault.keyId, value: {} }]);
 }
 

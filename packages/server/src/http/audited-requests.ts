@@ -21,6 +21,9 @@ const AUDITED: Partial<Record<RouteName, string>> = {
   deleteClaudeSession: "session.delete",
   exportSession: "session.export",
   exportClaudeSession: "session.export",
+  exportHistorySession: "session.export",
+  retryParked: "session.retry",
+  discardParked: "session.discard",
   importSession: "session.import",
   adoptClaudeSession: "session.adopt",
   adoptHistorySession: "session.adopt",
@@ -39,7 +42,7 @@ declare module "fastify" {
 const OPERATOR_TENANT = "default";
 
 /** Codes of refusals by the operator's rules or the sandbox: they are in the audit log on every route. */
-const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
+export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
 
 /**
  * Writes the audit log. An entry is written before its request is answered, so that nothing is answered as done that is not in the

@@ -1,6 +1,7 @@
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "../http/api-error.ts";
+import type { SocketOrigin } from "../http/audited-commands.ts";
 import type { Caller, ServerContext } from "../request-context.ts";
 
 /** Handles the messages of one socket. */
@@ -21,7 +22,7 @@ const AT_ONCE = 8;
 export function acceptSockets(
   app: FastifyInstance,
   shared: ServerContext,
-  { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller) => Connection },
+  { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller, origin: SocketOrigin) => Connection },
 ): void {
   const handler = (): never => {
     throw new ApiError("malformed", "This address speaks WebSocket: expected an upgrade.", {
@@ -45,7 +46,7 @@ export function acceptSockets(
         socket.close(reason === "revoked" ? REVOKED : AWAY, reason);
       },
     });
-    const connection = connect(socket, caller);
+    const connection = connect(socket, caller, { address: request.ip, request_id: request.id });
     const stopPinging = keepAlive(socket, shared.limits.heartbeatMs);
     const hold = createHold(socket, shared);
     socket.on("ping", hold.check);

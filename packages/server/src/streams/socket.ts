@@ -3,6 +3,7 @@ import { parseInput } from "@skein/core";
 import { type Draft, type Event, SocketCommand, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance } from "fastify";
 import { ApiError, errorAnswer } from "../http/api-error.ts";
+import { type SocketOrigin, audited } from "../http/audited-commands.ts";
 import { type Caller, type ServerContext, sessionIn } from "../request-context.ts";
 import { SOCKET_PROTOCOL } from "../http/check-origin.ts";
 import { acceptAnswer } from "../dialects/platform/awaits.ts";
@@ -34,7 +35,7 @@ export function registerSocket(app: FastifyInstance, shared: ServerContext): voi
   acceptSockets(app, shared, { path: "/v1/ws", connect: createConnection });
 }
 
-function createConnection(socket: WebSocket, caller: Caller): Connection {
+function createConnection(socket: WebSocket, caller: Caller, origin: SocketOrigin): Connection {
   const following = new Map<string, AbortController>();
   const { shared, principal } = caller;
 
@@ -44,7 +45,8 @@ function createConnection(socket: WebSocket, caller: Caller): Connection {
       shared.meter.request(principal.keyId);
       const given = jsonOf(bytes, BODY_SHAPE);
       id = referenceOf(given);
-      const result = await perform(parseInput(SocketCommand, given));
+      const command = parseInput(SocketCommand, given);
+      const result = await audited(caller, { command, origin }, () => perform(command));
       say(socket, { type: "ack", id, result });
     } catch (error) {
       const { body, isBug } = errorAnswer(error, shared.ids());

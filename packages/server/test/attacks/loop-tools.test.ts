@@ -6,7 +6,6 @@
  */
 import {
   existsSync,
-  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -16,11 +15,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { standardTools } from "skein";
 import { script } from "@skein/simulator";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { codeOf } from "../../../skein/src/serve/config-file.ts";
 import { startServer } from "../../../skein/src/serve/server.ts";
@@ -48,14 +49,14 @@ beforeAll(async () => {
     apiKey: undefined,
     allowedHosts: [],
     allowedOrigins: [],
-    allowedWebhookAddresses: [],
+    allowedWebhookAddresses: ["127.0.0.1"],
     consoleFolder: null,
     anthropicApiKey: undefined,
     anthropicBaseUrl: undefined,
     code: codeOf({
       tools: await standardTools(),
       policy: { sandbox: "required" },
-      claude: { limits: { processes: 16, folderBytes: 4 * 1024 * 1024 } },
+      claude: { hosts: ["localhost"], limits: { processes: 16, folderBytes: 4 * 1024 * 1024 } },
     }),
   });
   adminKey = server.key.key;
@@ -72,16 +73,25 @@ afterAll(async () => {
 
 type Call = readonly [tool: string, input: Record<string, unknown>];
 
-/** What the tools answered, each call a step of its own. `before` may plant something in the folder of the session. */
+interface Attack {
+  /** Plants something in the folder of the session. */
+  readonly before?: (folder: string) => void;
+  readonly agent?: string;
+  /** All calls in one step, side by side. */
+  readonly atOnce?: boolean;
+}
+
+/** What the tools answered, each call a step of its own. */
 async function attack(
   calls: readonly Call[],
-  before: (folder: string) => void = () => {},
+  { before = () => {}, agent = agentId, atOnce = false }: Attack = {},
 ): Promise<{ said: string[]; folder: string; id: string }> {
-  const { body: session } = await runner("POST", "/v1/sessions", { agent_id: agentId });
+  const { body: session } = await runner("POST", "/v1/sessions", { agent_id: agent });
   const folder = join(data, "work", "default", session.id);
   mkdirSync(folder, { recursive: true });
   before(folder);
-  const steps = [...calls.map(([name, input]) => ({ tools: [{ name, input }] })), { text: "Done." }];
+  const tools = calls.map(([name, input]) => ({ name, input }));
+  const steps = [...(atOnce ? [{ tools }] : tools.map((tool) => ({ tools: [tool] }))), { text: "Done." }];
   await runner("POST", `/v1/sessions/${session.id}/messages`, {
     role: "user",
     content: { text: `Go ${script(steps, "Go")}` },
@@ -145,6 +155,26 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     );
   });
 
+  test("reaches a host that the operator opened, through the proxy, unless its agent asks for fewer; and no other", async () => {
+    const asked: (string | undefined)[] = [];
+    const site = createServer((request, response) => {
+      asked.push(request.headers.host);
+      response.end("welcome");
+    });
+    await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void site.close());
+    const { port } = site.address() as AddressInfo;
+    const get = (host: string): string =>
+      `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://${host}:${port}/ HTTP/1.1\\r\\nHost: x\\r\\nProxy-Authorization: Basic %s\\r\\nConnection: close\\r\\n\\r\\n' "$word" >&3; head -1 <&3; exec 3>&-`;
+    const command = `word=$(printf %s "$HTTP_PROXY" | sed 's#http://##; s#@.*##' | base64 -w0); ${get("localhost")}; ${get("127.0.0.1")}; ${get("elsewhere.test")}; true`;
+    expect(await bash(command)).toMatch(/200 OK.*403 Forbidden.*403 Forbidden/s);
+    expect(asked).toEqual([`localhost:${port}`]);
+
+    const closed = await admin("POST", "/v1/agents", { name: "Closed", tools: ["Bash"], extras: { hosts: [] } });
+    const { said } = await attack([["Bash", { command: "echo proxy=$HTTP_PROXY" }]], { agent: closed.body.id });
+    expect(said[0]).toContain("proxy=\\n");
+  });
+
   test.each([
     ["a user namespace", "unshare -U true 2>&1 && echo ESCAPED"],
     ["a nested sandbox", "bwrap --ro-bind / / true 2>&1 && echo ESCAPED"],
@@ -155,13 +185,32 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
       "a descriptor of the server",
       "for f in /proc/[0-9]*/fd/*; do [ -d $f/. ] && ls $f/.. | grep -q skein.db && echo ESCAPED; done",
     ],
-    [
-      "ptrace",
-      "command -v gdb >/dev/null || exit 0; sleep 20 & gdb -batch -p $! 2>&1 | grep -q 'not permitted' || echo ESCAPED",
-    ],
   ])("does not escape by %s", async (_, command) => {
     expect(await bash(`${command}; true`)).not.toContain("ESCAPED");
   });
+
+  test.skipIf(process.arch !== "x64")(
+    "does not escape by calls to the kernel: ptrace, keys, user faults, bpf, performance events, io_uring, foreign sockets",
+    async () => {
+      const calls = {
+        ptrace: [101, 16, "$child"],
+        keyctl: [250, 0, -3, 1],
+        userfaultfd: [323],
+        bpf: [321],
+        perf: [298],
+        io_uring: [425, 8],
+      };
+      const tried = Object.entries(calls).map(
+        ([name, [number, ...args]]) =>
+          `print "${name} ", (syscall(${number}, ${[...args, 0, 0].join(", ")}) == -1 ? $! + 0 : "ESCAPED"), "\\n";`,
+      );
+      const vsock = `print "vsock ", (socket(my $s, 40, 1, 0) ? "ESCAPED" : $! + 0), "\\n";`;
+      const program = `my $child = fork() || do { sleep 5; exit }; ${tried.join(" ")} ${vsock} kill 9, $child;`;
+      const said = await bash(`perl -e '${program}' 2>&1; true`);
+      // EPERM, ENOSYS or EAFNOSUPPORT: refused by the filter, and not for a wrong argument.
+      for (const name of [...Object.keys(calls), "vsock"]) expect(said).toMatch(new RegExp(`${name} (1|38|97)\\\\n`));
+    },
+  );
 
   test("a setuid file gives nobody rights: inside it has none, and outside it belongs to the server's user without the bit being used", async () => {
     const said = await bash("cp /usr/bin/id own-id; chmod 4755 own-id; ./own-id -u; grep NoNewPrivs /proc/self/status");
@@ -222,7 +271,7 @@ describe("the file tools of the loop", () => {
         ["Write", { file_path: "dir/planted.txt", content: "planted" }],
         ["Write", { file_path: "../../../planted.txt", content: "planted" }],
       ],
-      plant,
+      { before: plant },
     );
     expect(said.join("\n")).not.toContain("the secret outside");
     expect(said.join("\n")).not.toContain(adminKey);
@@ -235,26 +284,22 @@ describe("the file tools of the loop", () => {
     writeFileSync(secret(), "the secret outside");
     const { said } = await attack([["Bash", { command: `ln ${secret()} hard.txt 2>&1; ls` }]]);
     expect(said[0]).not.toMatch(/\\nhard/);
-    // What an operator linked into a folder himself is his to show.
-    linkSync(secret(), join(home, "second-name.txt"));
   });
 
   test.skipIf(!hasBubblewrap)(
-    "a file that is swapped for a link while it is read shows nothing from outside",
+    "a name that is swapped for a link while it is read shows nothing from outside",
     async () => {
-      const swap =
-        "for i in $(seq 1 400); do ln -sf " +
-        join("/", "etc", "hostname") +
-        " race; rm race; echo mine > race; rm race; done";
-      const { said } = await attack(
-        [
-          ["Bash", { command: "echo mine > race" }],
-          ...Array.from({ length: 6 }, (): Call => ["Read", { file_path: "race" }]),
-          ["Bash", { command: swap }],
-        ],
-        plant,
-      );
-      for (const each of said.slice(1, -1)) expect(each).toContain("mine");
+      const swap = `end=$((SECONDS + 3)); while [ $SECONDS -lt $end ]; do ln -sfn ${secret()} race; echo mine > own; mv -f own race; done`;
+      const plantRace = (folder: string): void => {
+        plant(folder);
+        writeFileSync(join(folder, "race"), "mine");
+      };
+      const reads = Array.from({ length: 12 }, (): Call => ["Read", { file_path: "race" }]);
+      // All calls of one step run side by side.
+      const { said } = await attack([["Bash", { command: swap }], ...reads], { before: plantRace, atOnce: true });
+      expect(said).toHaveLength(13);
+      expect(said.join("\n")).not.toContain("the secret outside");
+      expect(said.some((each) => each.includes("mine"))).toBe(true);
     },
   );
 });
@@ -265,7 +310,10 @@ test("where a sandbox is required and bubblewrap is missing, Bash is off with wh
   const noted: unknown[] = [];
   const workplaces = createWorkplaces({
     dataDir: home,
-    rules: { strictestSandbox: async () => ({ mode: "required", because: "other machines can reach this server" }) },
+    rules: {
+      strictestSandbox: async () => ({ mode: "required", because: "other machines can reach this server" }),
+      commonHosts: () => [],
+    },
     limits: { memoryBytes: 1024 ** 3 },
     store: { get: async () => undefined },
     report: () => {},

@@ -4,6 +4,7 @@ import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
 import type { SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
+import { loadPart } from "../optional-parts.ts";
 
 /** The sandbox of Claude Code on this server. */
 export interface ServerWalls {
@@ -43,7 +44,14 @@ export function createServerWalls(
       if (mode === "off") return undefined;
       const found = await openSandbox();
       if ("sandbox" in found)
-        return { sandbox: found.sandbox, broker, limits: { ...limits, totalMemoryBytes: memoryBytes }, hosts, places };
+        return {
+          sandbox: found.sandbox,
+          broker,
+          limits: { ...limits, totalMemoryBytes: memoryBytes },
+          hosts,
+          places,
+          mcpEdge: async () => (await loadPart.mcp()).openMcpEdge,
+        };
       if (mode === "preferred") return undefined;
       throw new KnownError("not_allowed", `Claude Code is off: a sandbox is required. ${found.problem}`);
     },

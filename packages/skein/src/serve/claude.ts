@@ -34,6 +34,8 @@ export interface ClaudeDeps {
   readonly settings: ClaudeSettings;
   /** The rules of keys, and whether their sessions run in a sandbox. */
   readonly rules: ServerPolicy;
+  /** Told about a session that may not run Claude Code by the operator's rules. */
+  readonly refused?: ClaudeCodeDeps["refused"];
   /** Addresses that hooks and MCP servers may have although they are not public. */
   readonly allowedAddresses: readonly string[];
   /** The address and key of the model, for child processes. */
@@ -103,6 +105,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         walls: walls.open,
         apiEnv: credentials({ api, oauth }),
         simulated: simulated && !oauth,
+        refused: deps.refused,
         executable: settings.executable,
         children: childPoolOptions(settings),
         optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),

@@ -6,6 +6,7 @@ import {
   type Policy,
   type SandboxMode,
   chosenSandboxMode,
+  commonHosts,
   explainPolicy,
   policyOf,
   policyProblem,
@@ -29,6 +30,8 @@ export interface ServerPolicy {
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
   /** The strictest mode of any key: for sessions of the loop, which do not say which key began them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
+  /** The hosts that every key may have called. */
+  commonHosts(): readonly string[];
 }
 
 /** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
@@ -40,7 +43,7 @@ export function openPolicy(
   const claude = claudeOpened ? openedByBoth(claudeOpened, own) : own;
   checkPolicy(policy, { claude, tools: tools.keys() });
   const isLoopback = LOOPBACK.includes(host);
-  return { claude, rules: createServerPolicy({ policy, sandbox, isLoopback, keys }) };
+  return { claude, rules: createServerPolicy({ policy, sandbox, isLoopback, hosts: claude.hosts, keys }) };
 }
 
 /** What a key can do, in sentences. */
@@ -65,6 +68,8 @@ interface PolicyDeps {
   /** The value of SKEIN_SANDBOX. */
   readonly sandbox?: SandboxMode | undefined;
   readonly isLoopback: boolean;
+  /** Hosts that the operator opened. */
+  readonly hosts: readonly string[];
   readonly keys: Pick<Keys, "valid">;
   readonly now?: () => number;
 }
@@ -98,6 +103,11 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
         ? { mode: "required", because: `the rules of the key "${name}" say so` }
         : own;
     },
+    commonHosts: () =>
+      [policy, ...Object.values(policy.keys)].reduce<readonly string[]>(
+        (left, rule) => (rule.hosts ? commonHosts(left, rule.hosts) : left),
+        deps.hosts,
+      ),
   };
 }
 
@@ -108,7 +118,10 @@ export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Pr
   if (mode === "off")
     return { isKept: true, says: `Off ${why}: what a model makes run has the rights of the server's user.` };
   const found = await openSandbox();
-  if ("sandbox" in found) return { isKept: true, says: `${found.sandbox.walls.summary} ${why}` };
+  if ("sandbox" in found) {
+    const { summary, limits } = found.sandbox.walls;
+    return { isKept: true, says: `${summary} ${why} ${limits}` };
+  }
   return mode === "required"
     ? {
         isKept: false,

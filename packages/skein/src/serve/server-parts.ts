@@ -12,6 +12,7 @@ import { openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { loadPart } from "../optional-parts.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
+import { placesWith } from "@skein/adapters/tools";
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { createReport } from "./report.ts";
@@ -56,6 +57,9 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
   const { files, close: closeFiles } = await openServerFiles(options);
+  const audit = createAuditLog({ records: store.records, ids: createIds(), now: Date.now });
+  const refused = ({ tenant, sessionId }: { tenant: string; sessionId: string }, detail: string): Promise<void> =>
+    audit.append(tenant, { action: "sandbox.refuse", target: sessionId, outcome: "refused", detail });
   const claude =
     options.claudeCode === false
       ? undefined
@@ -66,6 +70,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           rules: options.rules,
           allowedAddresses: options.allowedWebhookAddresses,
           api: model.api,
+          refused,
           simulated: model.simulated,
           oauth:
             options.claudeOauthToken === undefined
@@ -78,15 +83,14 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
   const { rules } = options;
-  const audit = createAuditLog({ records: store.records, ids: createIds(), now: Date.now });
   const workplaces = createWorkplaces({
     dataDir,
     rules,
+    places: placesWith(options.allowedWebhookAddresses),
     limits: options.claudeSettings.limits,
     store,
     report,
-    refused: ({ tenant, sessionId }, detail) =>
-      audit.append(tenant, { action: "sandbox.refuse", target: sessionId, outcome: "refused", detail }),
+    refused,
   });
   const host = createHost({
     store,

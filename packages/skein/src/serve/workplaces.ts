@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
-import type { SandboxLimits, Store, Workplace } from "@skein/core";
+import { type GatePlaces, openHosts } from "@skein/adapters/sandboxes/host-gate";
+import { type SandboxLimits, type Store, type Workplace, agentHosts, commonHosts } from "@skein/core";
+import type { AgentConfig } from "@skein/protocol";
 import type { ServerPolicy } from "./policy.ts";
 
 interface SessionPlace {
@@ -11,7 +13,7 @@ interface SessionPlace {
 
 /** Where programs of the loop's sessions run: a folder for each session, and the sandbox that the rules ask for. */
 export interface Workplaces {
-  of(session: SessionPlace): Promise<Workplace>;
+  of(session: SessionPlace & { readonly agent?: AgentConfig | null }): Promise<Workplace>;
   /** Removes the folder of a session. */
   remove(session: SessionPlace): void;
   close(): void;
@@ -19,7 +21,9 @@ export interface Workplaces {
 
 interface WorkplacesDeps {
   readonly dataDir: string;
-  readonly rules: Pick<ServerPolicy, "strictestSandbox">;
+  readonly rules: Pick<ServerPolicy, "strictestSandbox" | "commonHosts">;
+  /** Addresses that may be called besides public ones. */
+  readonly places?: GatePlaces;
   /** What Claude Code's settings say, which hold for every program that a model steers. */
   readonly limits: { readonly memoryBytes: number } & Omit<SandboxLimits, "memoryBytes" | "totalMemoryBytes">;
   readonly store: Pick<Store, "get">;
@@ -40,6 +44,11 @@ export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
   const remove = (session: SessionPlace): void =>
     rmSync(folderOf(session), { recursive: true, force: true, maxRetries: 3 });
 
+  function hostsOf(agent: AgentConfig | null | undefined): readonly string[] {
+    const asked = agent && agentHosts(agent);
+    return asked ? commonHosts(rules.commonHosts(), asked) : rules.commonHosts();
+  }
+
   async function sweep(): Promise<void> {
     for (const tenant of existsSync(root) ? readdirSync(root) : [])
       for (const sessionId of readdirSync(join(root, tenant)))
@@ -55,7 +64,10 @@ export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
       const { mode, because } = await rules.strictestSandbox();
       if (mode === "off") return { ...place, sandbox: undefined };
       const found = await open();
-      if ("sandbox" in found) return { ...place, sandbox: found.sandbox };
+      if ("sandbox" in found) {
+        const hosts = hostsOf(session.agent);
+        return { ...place, sandbox: found.sandbox, openHosts: () => openHosts(hosts, deps.places) };
+      }
       if (mode === "preferred") return { ...place, sandbox: undefined };
       const refusal = `Bash is off on this server: a sandbox is required, because ${because}. ${found.problem}`;
       const onRefused = async (): Promise<void> => deps.refused?.(session, found.problem).catch(report);

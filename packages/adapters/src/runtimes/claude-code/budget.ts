@@ -1,5 +1,6 @@
-import { type QueuedPrompt, type RunEnd, type SessionState, outOfMoney } from "@skein/core";
-import type { ClaudeOptions } from "@skein/protocol";
+import { type QueuedPrompt, type RunEnd, type SessionState, leftToSpend, outOfMoney } from "@skein/core";
+import { type ClaudeOptions, picosOfCall } from "@skein/protocol";
+import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer.ts";
 import { modelNameOf } from "./options.ts";
 
 /** Names that Claude Code itself turns into a model: only an answer says which one. */
@@ -12,6 +13,43 @@ export function budgetEnd(state: SessionState, now: number): RunEnd | undefined 
   const named = modelNameOf(state, run.prompt);
   const prompt = { ...run.prompt, max_cost_micros: budgetOf(state, run.prompt) };
   return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named, now });
+}
+
+/** Counts what a run spends through the broker, also by calls that Claude Code does not know of. */
+export interface BudgetMeter {
+  /** Why no further call is let through, as a sentence. */
+  refusal(): string | undefined;
+  used(model: string, usage: ReportedUsage): void;
+}
+
+/** A meter for the run that begins now. */
+export function createBudgetMeter(log: { readonly state: SessionState }, now: () => number): BudgetMeter {
+  const { state } = log;
+  const limited = state.run && {
+    ...state.run,
+    prompt: { ...state.run.prompt, max_cost_micros: budgetOf(state, state.run.prompt) },
+  };
+  const left = limited ? leftToSpend(state, limited, now()) : null;
+  let spent = 0n;
+  return {
+    refusal() {
+      if (left !== null && spent >= left)
+        return "The budget of this run is spent: the model cannot be called any more.";
+      return budgetEnd(log.state, now())?.error?.message;
+    },
+    used(model, usage) {
+      spent += BigInt(picosOfCall(model, tokensOf(usage)) ?? 0);
+    },
+  };
+}
+
+function tokensOf(usage: ReportedUsage) {
+  return {
+    input_tokens: usage.input_tokens ?? 0,
+    output_tokens: usage.output_tokens ?? 0,
+    cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
+    cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
+  };
 }
 
 /** What a run may cost, in millionths of a dollar: as its prompt says, or as its session's options do; null without a limit. */

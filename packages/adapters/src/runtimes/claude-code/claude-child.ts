@@ -13,10 +13,11 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
-import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
-import { type ClaudeWalls, openHosts } from "./claude-walls.ts";
+import { type WaysOutStart, openWays } from "./ways-out.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
+import type { BudgetMeter } from "./budget.ts";
 import { writeBackups } from "./backups.ts";
-import { BROKER_SOCKET, PROXY_SOCKET, type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
+import { type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
@@ -42,6 +43,8 @@ interface Driver extends HookBridge {
   /** Keeps entries of the transcript; the child is told when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
+  /** Counts what is spent through the broker, and says when it is too much. */
+  readonly budget?: BudgetMeter;
   /** Resolves when the log knows that this call begins; false if that cannot be had. */
   begins(toolUseId: string): Promise<boolean>;
 }
@@ -85,10 +88,9 @@ export interface ChildDeps {
   readonly spawn: Spawn;
 }
 
-export interface ChildStart {
+export interface ChildStart extends WaysOutStart {
   readonly sessionId: string;
   readonly key: string;
-  readonly options: Options;
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
   /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
   readonly transcript: () => Promise<Transcript | null>;
@@ -100,8 +102,6 @@ export interface ChildStart {
   readonly allowsTool?: (name: string) => boolean;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
-  /** Hosts that the process may call, if it is in a sandbox. */
-  readonly hosts?: readonly string[];
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
 }
@@ -149,17 +149,15 @@ const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives thi
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;
-  const pass = await walls?.broker.issue({});
-  const gate = await (walls && openHosts(start.hosts ?? [], walls.places));
-  const options = pass
-    ? { ...start.options, env: { ...start.options.env, ...wayToModel(pass), ...gate?.env } }
-    : start.options;
+  let driver: Driver | undefined;
+  const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
+  const ways = walls && (await openWays(start, walls, { model: () => now.model, budget: () => driver?.budget }));
+  const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
   /** Bookkeeping of an idle child: the log is not ours to write then, so it waits for the next turn. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
-  let driver: Driver | undefined;
   let process: ReturnType<Spawn> | undefined;
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
   let isOver = false;
@@ -212,11 +210,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
       markFolder(configDir);
       if (transcript) writeBackups(transcript, configDir, sessionId);
-      process = spawn(request, [
-        ...(start.places ?? []),
-        ...(pass ? [{ path: pass.socket, access: "read" as const, inside: BROKER_SOCKET }] : []),
-        ...(gate ? [{ path: gate.socket, access: "read" as const, inside: PROXY_SOCKET }] : []),
-      ]);
+      process = spawn(request, [...(start.places ?? []), ...(ways?.places ?? [])]);
       if (killed) process.kill("SIGKILL");
       process.agree?.(driver?.terms ?? IDLE);
       return process;
@@ -237,8 +231,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     }
     isOver = true;
     const end = await gone(problem, process);
-    await pass?.close();
-    gate?.close();
+    await ways?.close();
     removeSessionFiles(configDir, sessionId);
     return end;
   }
@@ -271,14 +264,14 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
-    now: { model: options.model, permissionMode: options.permissionMode },
+    now,
     send(message) {
       wasPrompted = true;
       inbox.put(message);
     },
     attach(next) {
       driver = next;
-      pass?.open();
+      ways?.pass.open();
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
@@ -287,7 +280,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
     detach() {
       driver = undefined;
-      pass?.shut();
+      ways?.pass.shut();
       process?.agree?.(IDLE);
     },
     end() {
@@ -301,16 +294,6 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       inbox.end();
       query.close();
     },
-  };
-}
-
-/** How a process in a sandbox reaches the model. The token is of use only to this process, and only while it is driven. */
-function wayToModel({ token }: ModelPass): Record<string, string> {
-  return {
-    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
-    // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
-    ANTHROPIC_BASE_URL: "http://broker",
-    ANTHROPIC_API_KEY: token,
   };
 }
 

@@ -42,6 +42,7 @@ export interface ClaudeCodeDeps extends Pick<
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
   readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf?: DriveDeps["hooksOf"];
+  readonly refused?: DriveDeps["refused"];
   readonly children?: ChildPoolOptions;
   /** How long a session is held at a time. Effects of a child cannot be fenced, so it is longer than the loop's. */
   readonly leaseMs?: number;

@@ -1,5 +1,6 @@
 import type { KeyPolicy, QueuedPrompt, SessionState } from "@skein/core";
 import { ClaudeOptions, type JsonObject } from "@skein/protocol";
+import type { OwnServer } from "./edge-servers.ts";
 
 /** The options of a run with every name replaced by what it stands for: paths, settings, secrets. */
 export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd"> {
@@ -8,6 +9,8 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
   readonly settings?: JsonObject | string | null | undefined;
   /** The operator's rules for the key that began the session. */
   readonly rules?: KeyPolicy;
+  /** Which of the MCP servers are the operator's, and what their commands may see in a sandbox. */
+  readonly ownServers?: Readonly<Record<string, OwnServer>>;
   /** Folders that may only be read, which takes a sandbox. */
   readonly readOnly?: readonly string[];
 }

@@ -8,9 +8,9 @@ import {
   type SandboxMode,
   type SandboxPlace,
   type SessionState,
+  commonHosts,
   endWith,
   isAmong,
-  isHostAmong,
 } from "@skein/core";
 import { ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
@@ -19,6 +19,7 @@ import type { Child, ChildStart, HookBridge } from "./claude-child.ts";
 import type { ChildPool } from "./child-pool.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
+import { modelRefusal } from "./model-refusal.ts";
 import { isWithin } from "./policy/folders.ts";
 import { CLAUDE_TOOLS } from "./policy/tool-names.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -44,6 +45,13 @@ export interface DriveDeps extends DriverLogDeps {
   readonly simulated: boolean;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
+  /** Told when a run cannot begin because of the operator's rules or the sandbox. */
+  readonly refused?: ((session: RefusedSession, why: string) => Promise<void>) | undefined;
+}
+
+interface RefusedSession {
+  readonly tenant: string;
+  readonly sessionId: string;
 }
 
 /** What a hook needs to know about the session that it is called for. */
@@ -66,10 +74,12 @@ export interface Drive {
 }
 
 /** The run ends because it cannot begin: the sentence says what to do about it. */
-export async function cannotStart({ log, deps }: Drive, error: unknown): Promise<TurnEnd> {
+export async function cannotStart({ log, deps, lease }: Drive, error: unknown): Promise<TurnEnd> {
   const message = error instanceof Error ? error.message : String(error);
   const code = isKnownError(error) ? error.code : "agent_error";
   if (!isKnownError(error)) deps.report(error);
+  if (isKnownError(error, "not_allowed", "arg_not_allowed"))
+    await deps.refused?.({ tenant: log.state.tenant, sessionId: lease.sessionId }, message).catch(deps.report);
   await log.write((batch) => failRun(endWith({ code, message }), batch));
   return "ended";
 }
@@ -170,7 +180,9 @@ export async function startOf(
     walls,
     allowsTool: (name) => isAmong(options.rules?.tools, name),
     places: placesOf(options),
-    hosts: hostsOf(options, walls?.hosts ?? []),
+    hosts: hostsOf(options, walls),
+    ownServers: options.ownServers,
+    modelRefusal: (model, current) => modelRefusal(options, { model, current }),
     options: {
       // Claude Code's own sandbox cannot be made inside of ours, which is stricter.
       ...sdkOptions(walls ? { ...options, sandbox: null } : options),
@@ -196,10 +208,11 @@ function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<
 /** What a session may see beside its configuration. A place that is only read comes last: it covers what is there already. */
 function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
   const named = foldersOf(options);
+  const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
   const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
   return [
     ...named.filter((path) => path !== options.cwd).map((path) => ({ path, access: "write" as const })),
-    ...[...plugins, ...readOnlyOf(options)].map((path) => ({ path, access: "read" as const })),
+    ...[...commands, ...plugins, ...readOnlyOf(options)].map((path) => ({ path, access: "read" as const })),
   ];
 }
 
@@ -226,12 +239,17 @@ function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined)
 
 /**
  * What a session may call: the hosts that the operator opened, as far as the rules of its key have them and it did not ask for
- * less, and the MCP servers that it named, which the policy has checked.
+ * less. MCP servers that it named, which the policy has checked, are among them only where the process calls them itself.
  */
-function hostsOf({ mcp_servers, rules, sandbox }: ResolvedOptions, opened: readonly string[]): readonly string[] {
-  const servers = Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
+function hostsOf(
+  { mcp_servers, rules, sandbox }: ResolvedOptions,
+  { hosts: opened = [], mcpEdge }: Partial<ClaudeWalls> = {},
+): readonly string[] {
+  const servers = mcpEdge
+    ? []
+    : Object.values(mcp_servers ?? {}).flatMap(({ url }) => URL.parse(url ?? "")?.hostname ?? []);
   const wantsNone = sandbox?.enabled === true && !sandbox.network_access;
-  const own = wantsNone ? [] : (rules?.hosts ?? opened).filter((host) => isHostAmong(opened, host));
+  const own = wantsNone ? [] : commonHosts(rules?.hosts ?? opened, opened);
   return [...own, ...servers];
 }
 

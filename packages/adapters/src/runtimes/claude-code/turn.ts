@@ -11,7 +11,7 @@ import {
 } from "@skein/core";
 import { type Failure, type Ids, isKnownError } from "@skein/protocol";
 import type { Answers } from "./answers.ts";
-import { budgetEnd } from "./budget.ts";
+import { budgetEnd, createBudgetMeter } from "./budget.ts";
 import type { Child, HookBridge } from "./claude-child.ts";
 import { createDrafts } from "./drafts.ts";
 import { followControl } from "./follow-control.ts";
@@ -225,6 +225,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       },
       begins: recorder.begins,
       canUseTool: questions.canUseTool,
+      budget: createBudgetMeter(log, now),
     });
     void child.ended.then(({ code, message }) => fail({ code, message }).catch(abandon));
     void turn.begun.then(hasBegun, abandon);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Sandbox, type SandboxedProcess, type SandboxedProgram, syscallFilter } from "@skein/core";
 import { KnownError } from "@skein/protocol";
+import { openCgroups } from "../cgroups.ts";
 import { findProgram } from "../find-program.ts";
 import { guardOf } from "../guard.ts";
 import { FIRST_INPUT, startGuarded } from "../guarded-process.ts";
@@ -26,7 +27,7 @@ export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox>
     return {
       problem: `The sandbox needs ${bash === undefined ? "bash" : "setpriv (util-linux)"}, which is not on this machine.`,
     };
-  const sandbox = createBubblewrap({ bwrap, bash, setpriv });
+  const sandbox = createBubblewrap({ bwrap, bash, setpriv }, openCgroups());
   const problem = await proveWalls(sandbox);
   return problem === undefined ? { sandbox } : { problem };
 }
@@ -46,7 +47,8 @@ interface Programs {
   readonly setpriv: string;
 }
 
-function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
+function createBubblewrap({ bwrap, bash, setpriv }: Programs, found: ReturnType<typeof openCgroups>): Sandbox {
+  const cgroups = "problem" in found ? undefined : found;
   const filter = syscallFilter(process.arch, { sockets: true });
   const inputs = [USER_FILES.passwd, USER_FILES.group, USER_FILES.hosts, ...(filter ? [filter] : [])];
   const pipes = {
@@ -56,15 +58,26 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
     filter: filter && FIRST_INPUT + 4,
   };
   const lastPipe = FIRST_INPUT + inputs.length;
-  const launcher = [bash, "--noprofile", "--norc", "-p", "-c", CLOSE_DESCRIPTORS, "launcher", String(lastPipe)];
-  const walled = [...launcher, setpriv, "--pdeathsig", "KILL", "--", bwrap, "--args", String(FIRST_INPUT), "--"];
+  const launcher = [bash, "--noprofile", "--norc", "-p", "-c", LAUNCH, "launcher", String(lastPipe)];
+  const walled = [setpriv, "--pdeathsig", "KILL", "--", bwrap, "--args", String(FIRST_INPUT), "--"];
 
   function start(program: SandboxedProgram): SandboxedProcess {
     const missing = program.places.find(({ path }) => !existsSync(path));
     if (missing) throw new KnownError("invalid", `The sandbox cannot be started: ${missing.path} is not there.`);
     const args = bubblewrapArguments(program, pipes).map((each) => `${each}\0`);
+    const cgroup = program.limits && cgroups?.create(program.limits);
+    const joins = cgroup?.joins ?? [];
     return startGuarded({
-      command: [...walled, ...guardOf(bash, program.goodForMs, program.limits), program.command, ...program.args],
+      cgroup,
+      command: [
+        ...launcher,
+        String(joins.length),
+        ...joins,
+        ...walled,
+        ...guardOf(bash, program.goodForMs, program.limits),
+        program.command,
+        ...program.args,
+      ],
       cwd: "/",
       // bubblewrap's own environment can be read inside.
       env: {},
@@ -81,6 +94,7 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
       network: true,
       processes: true,
       kernelCalls: filter !== undefined,
+      limits: limitsSentence(found),
       summary: filter
         ? "Programs of a session run in a sandbox of their own (bubblewrap, with a filter of kernel calls)."
         : `Programs of a session run in a sandbox of their own (bubblewrap). Their kernel calls are not filtered: Skein has no filter for ${process.arch}.`,
@@ -89,13 +103,25 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs): Sandbox {
   };
 }
 
+function limitsSentence(found: ReturnType<typeof openCgroups>): string {
+  const rest = "CPU time and disk by a watch that looks once a second, file size and temporary files by the kernel";
+  if ("problem" in found)
+    return `Limits: memory and processes by rlimits and a watch that looks once a second, because ${found.problem}; ${rest}.`;
+  return `Limits: memory and processes by cgroups (version ${found.version}), which also share CPU time between sandboxes; ${rest}.`;
+}
+
 /**
- * Closes every descriptor that this server got from whoever started it. Node marks only its own ones to be closed, bubblewrap
+ * Joins the control groups, and closes every descriptor that this server got from whoever started it. Node marks only its own ones to be closed, bubblewrap
  * closes none, and a descriptor of a folder outside is a way out.
  */
-const CLOSE_DESCRIPTORS = `
+const LAUNCH = `
 last=$1
-shift
+groups=$2
+shift 2
+for ((; groups > 0; groups--)); do
+  echo $$ > "$1" || exit 125
+  shift
+done
 for path in /proc/self/fd/*; do
   number=\${path##*/}
   if [ "$number" -gt "$last" ]; then eval "exec $number>&-"; fi

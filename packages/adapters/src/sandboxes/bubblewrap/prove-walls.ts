@@ -32,11 +32,11 @@ export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> 
   }
 }
 
-/** Prints a line for each hole. */
+/** Prints a line for each hole. Where a wall is missing, looking for the hole changes nothing: whether a file could be written is asked, not tried. */
 const LOOK = `
 [ -e "$1" ] && echo "reads files outside"
-echo x 2>/dev/null > /usr/skein-proof && echo "writes to the system"
-( echo > /proc/sys/kernel/core_pattern ) 2>/dev/null && echo "changes the kernel"
+[ -w /usr ] && echo "writes to the system"
+[ -w /proc/sys/kernel/core_pattern ] && echo "changes the kernel"
 [ "$(ls -d /proc/[0-9]* | wc -l)" -gt 8 ] && echo "sees other processes"
 [ "$(tr -d ' ' < /proc/net/dev | grep -c ':')" -gt 1 ] && echo "has a network"
 unshare -U true 2>/dev/null && echo "makes namespaces"

@@ -1,4 +1,4 @@
-import { type KeyPolicy, useRefusal } from "@skein/core";
+import { type KeyPolicy, agentHosts, useRefusal } from "@skein/core";
 import { type AgentConfig, type ClaudeOptions, KnownError } from "@skein/protocol";
 import type { Caller } from "../../request-context.ts";
 import { allows } from "../../keys.ts";
@@ -26,6 +26,7 @@ export function checkAgent(
       ...agent.tool_schemas.map(({ name }) => name).filter(isOurs),
       ...agent.server_tools.map(({ name, type }) => String(name ?? type)),
     ],
+    hosts: agentHosts(agent) ?? [],
   });
   if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
 }

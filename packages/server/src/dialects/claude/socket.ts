@@ -2,6 +2,7 @@ import type { WebSocket } from "@fastify/websocket";
 import { parseInput } from "@skein/core";
 import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
+import { type SocketOrigin, audited } from "../../http/audited-commands.ts";
 import type { Caller } from "../../request-context.ts";
 import { jsonOf } from "../../http/json-body.ts";
 import { BODY_SHAPE } from "../../http/json-shape.ts";
@@ -19,7 +20,7 @@ export const CLAUDE_SOCKET = "/api/v1/query/ws";
  * One conversation over `/api/v1/query/ws`: prompts, interrupts, answers and controls in, the frames of the runs out.
  * A message that names no session is for the last session of the connection.
  */
-export function createClaudeConnection(socket: WebSocket, caller: Caller): Connection {
+export function createClaudeConnection(socket: WebSocket, caller: Caller, origin: SocketOrigin): Connection {
   const { shared, principal } = caller;
   const runs = new Map<string, { readonly stop: AbortController; readonly run: AskedRun; stopOnDisconnect: boolean }>();
   let current: string | undefined;
@@ -37,8 +38,11 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller): Conne
       const given = jsonOf(bytes, BODY_SHAPE);
       const message = parseInput(ClaudeSocketMessage, given);
       const scope = message.type === "attach" ? "read" : "run";
-      if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
-      say(socket, { type: "ack", ...(await perform(message, given)) });
+      const work = async (): Promise<Record<string, unknown>> => {
+        if (!allows(principal, scope)) throw new ApiError("forbidden", `This key does not have the scope "${scope}".`);
+        return perform(message, given);
+      };
+      say(socket, { type: "ack", ...(await audited(caller, { command: message, origin }, work)) });
     } catch (error) {
       const { body, isBug } = errorAnswer(error, shared.ids(), CLAUDE_SOCKET);
       if (isBug) shared.deps.log?.({ level: "error", route: CLAUDE_SOCKET, message: withoutSecrets(String(error)) });

@@ -1,5 +1,5 @@
-/** A server that requires a sandbox: a session can touch only what is its own. The real Claude Code and the real bubblewrap. */
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+/** The folders of sessions in a sandbox. What they cannot reach is in `attacks/claude-code.test.ts`. */
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBubblewrap } from "../../../../sql/test/bubblewrap.ts";
@@ -21,20 +21,6 @@ describe.skipIf(!hasBubblewrap)("a server that requires a sandbox", () => {
   });
   /** What the model was told about its last calls. */
   const told = (label: string): string => JSON.stringify(server.requests(label).at(-1)?.messages.at(-1)?.content);
-
-  test("Bash finds no key, no store, no other session, and no secret in its environment", async () => {
-    const first = only(
-      await all(server, "/api/v1/query", prompt("one", "echo of-another-session > file; pwd")),
-      "init",
-    );
-    const look = `cat ${server.data}/admin-key ${server.data}/skein.db; ls -R ${server.data} | grep -v :; find / -name file -newer /etc/passwd 2>/dev/null; env; cat /proc/1/environ; echo looked`;
-    await all(server, "/api/v1/query", prompt("two", look));
-    const seen = told("two");
-    expect(seen).toContain("looked");
-    expect(seen).not.toMatch(/sk-ant-api03|SQLite format|of-another-session|skein.db[^:]*\\n[^:]*admin/);
-    expect(seen).not.toContain(readFileSync(join(server.data, "admin-key"), "utf8").trim());
-    expect(seen).not.toContain(first.data.session_id);
-  });
 
   test("a fork has a copy of the files, and a deleted session leaves none", async () => {
     const { session_id } = only(await all(server, "/api/v1/query", prompt("parent", "echo mine > note")), "init").data;

@@ -21,7 +21,7 @@ import {
 import { putSecrets, takeSecrets } from "./secrets.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
-export { type GuardedProxy, createGuardedProxy } from "../guarded-proxy.ts";
+export { type GuardedProxy, createGuardedProxy } from "../../../sandboxes/guarded-proxy.ts";
 export { ClaudeSettings } from "./settings.ts";
 export { CLAUDE_TOOLS } from "./tool-names.ts";
 
@@ -207,10 +207,14 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
       const { cwd, ...rest } = { ...whole, ...(await placed(whole, own.folders)) };
       const named = whole.settings ? settings.settings[whole.settings] : undefined;
-      const mcpServers = Object.entries(whole.mcp_servers ?? {}).map(([name, server]) => [
-        name,
-        { ...server, ...(server.type === "stdio" && registered(server, settings.mcpServers)) },
-      ]);
+      const servers = Object.entries(whole.mcp_servers ?? {});
+      const registeredAs = (server: (typeof servers)[number][1]) =>
+        server.type === "stdio" ? registered(server, settings.mcpServers) : undefined;
+      const mcpServers = servers.map(([name, server]) => [name, { ...server, ...registeredAs(server) }]);
+      const ownServers = servers.flatMap(([name, server]) => {
+        const found = registeredAs(server);
+        return found ? [[name, { reads: [], hosts: [], ...found }] as const] : [];
+      });
       return {
         ...rest,
         cwd: cwd ?? made(deps.defaultFolder(tenant, sessionId)),
@@ -225,6 +229,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
           // Claude Code refuses this mode to root unless it is told that a sandbox is around it.
           ...(bypass && { IS_SANDBOX: "1" }),
         },
+        ownServers: Object.fromEntries(ownServers.map(([name, { reads, hosts }]) => [name, { reads, hosts }])),
         secrets: [...Object.values(kept.secrets), ...secretsOf(settings)],
         rules: own,
         readOnly: await folders.readOnly(),

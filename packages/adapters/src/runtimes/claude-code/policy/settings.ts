@@ -48,7 +48,12 @@ const RegisteredMcpServer = z.union([
     type: z.literal("stdio").default("stdio"),
     command: z.string().min(1),
     args: z.array(z.string()).default([]),
+    /** A command with an environment runs in a sandbox of its own: its variables are not in the session's. */
     env: Variables.default({}),
+    /** Folders and files that it may read in the sandbox, such as its own code. */
+    reads: z.array(AbsolutePath).default([]),
+    /** Hosts that a command with an environment may call. */
+    hosts: z.array(HostPattern).default([]),
   }),
   z.strictObject({
     type: z.enum(["http", "sse"]),

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import type { SandboxPlace } from "@skein/core";
-import { FORWARDER_PORT } from "../guarded-proxy.ts";
+import { PROXY_SOCKET, withForwarder } from "../../../sandboxes/host-gate.ts";
 
 /** What the SDK wants started: its `SpawnOptions`. */
 export interface ChildRequest {
@@ -24,11 +24,6 @@ export interface ChildRoom {
 /** Where a sandboxed Claude Code finds its own program and its way to the model. */
 const CLAUDE = "/opt/claude";
 export const BROKER_SOCKET = "/run/broker.sock";
-/** Where its way to other hosts is, if it has one. */
-export const PROXY_SOCKET = "/run/proxy.sock";
-
-/** Programs know a proxy by its port, and there is only a socket: this carries one to the other. */
-const FORWARD = `socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} & exec "$@"`;
 
 /**
  * The room of one Claude Code process: its program, its configuration, its working folder, and the places that its session was
@@ -46,7 +41,7 @@ export function claudeRoom(
   const own = [cwd, env["CLAUDE_CONFIG_DIR"], env["HOME"]].filter((path) => path !== undefined);
   const hasProxy = places.some(({ inside }) => inside === PROXY_SOCKET);
   return {
-    ...(hasProxy ? { command: "/bin/bash", before: ["-c", FORWARD, "forward", program.command] } : program),
+    ...(hasProxy ? withForwarder(program.command) : program),
     places: [
       ...program.places,
       ...[...new Set(own)].map((path) => ({ path, access: "write" as const })),

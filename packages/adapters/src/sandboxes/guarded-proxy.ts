@@ -2,8 +2,8 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, createServer, request } from "node:http";
 import { type AddressInfo, type Socket, connect, isIP } from "node:net";
 import type { Duplex } from "node:stream";
-import { type GuardedRequestOptions, checkUrl, guardedLookup } from "../../tools/guarded-request.ts";
-import { isPublicAddress } from "../../tools/public-address.ts";
+import { type GuardedRequestOptions, checkUrl, guardedLookup } from "../tools/guarded-request.ts";
+import { isPublicAddress } from "../tools/public-address.ts";
 
 /** A way out for child processes, on loopback or a socket. What it does not know by its password is refused. */
 export interface GuardedProxy {

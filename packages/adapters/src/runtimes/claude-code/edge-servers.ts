@@ -1,0 +1,74 @@
+import type { Options } from "@anthropic-ai/claude-agent-sdk";
+import type { McpEdge, McpPlace } from "../../mcp/index.ts";
+import { createGuardedFetch } from "../../tools/guarded-fetch.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
+
+type Servers = NonNullable<Options["mcpServers"]>;
+
+/** An MCP server of the operator, and what its command may see. */
+export interface OwnServer {
+  readonly reads: readonly string[];
+  readonly hosts: readonly string[];
+}
+
+/** MCP servers as a process in a sandbox is given them. */
+export interface EdgeServers {
+  readonly servers: Servers;
+  close(): void;
+}
+
+/**
+ * Keeps the credentials of MCP servers out of the sandbox. Servers at an address, and commands that have an environment of their own,
+ * are talked to by this process, and Claude Code sends them its messages over its own channel. A command without an environment has
+ * no secret, and runs inside.
+ */
+export async function edgeServers(
+  servers: Servers,
+  own: Readonly<Record<string, OwnServer>>,
+  walls: ClaudeWalls,
+): Promise<EdgeServers> {
+  const edges: McpEdge[] = [];
+  const made: Servers = {};
+  for (const [name, server] of Object.entries(servers)) {
+    const place = placeOf(server, own[name], walls);
+    if (!place || !walls.mcpEdge) {
+      made[name] = server;
+      continue;
+    }
+    const edge = (await walls.mcpEdge())(name, place);
+    edges.push(edge);
+    // The SDK only connects the instance to its channel.
+    made[name] = { type: "sdk", name, instance: edge as never };
+  }
+  return { servers: made, close: () => void Promise.all(edges.map((edge) => edge.close())) };
+}
+
+function placeOf(
+  server: Servers[string],
+  own: OwnServer | undefined,
+  { sandbox, limits, places }: ClaudeWalls,
+): McpPlace | undefined {
+  switch (server.type) {
+    case "http":
+    case "sse": {
+      const { url, headers = {} } = server;
+      // The operator's own servers may be anywhere; those of a request only where requests may go.
+      const allowed = own ? { allowsAddress: () => true, allowsPort: () => true } : places;
+      return { url, headers, sse: server.type === "sse", fetch: createGuardedFetch(allowed ?? {}) };
+    }
+    case "sdk":
+      return undefined;
+    default: {
+      const { command, args = [], env = {} } = server;
+      if (Object.keys(env).length === 0) return undefined;
+      return {
+        command,
+        args,
+        env,
+        reads: own?.reads ?? [],
+        hosts: own?.hosts ?? [],
+        within: { sandbox, limits, places },
+      };
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Options } from "@anthropic-ai/claude-agent-sdk";
+import type { SandboxPlace } from "@skein/core";
+import { openHosts } from "../../sandboxes/host-gate.ts";
+import type { ModelPass } from "../../sandboxes/model-broker/index.ts";
+import type { BudgetMeter } from "./budget.ts";
+import type { ClaudeWalls } from "./claude-walls.ts";
+import { type OwnServer, edgeServers } from "./edge-servers.ts";
+import { BROKER_SOCKET } from "./process-guard/index.ts";
+
+/** What a process is started with, and what it may reach if it is in a sandbox. */
+export interface WaysOutStart {
+  readonly options: Options;
+  /** Hosts that the process may call. */
+  readonly hosts?: readonly string[];
+  /** Which of its MCP servers are the operator's. */
+  readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
+  /** Why the process may not call this model, as a sentence. `current` is the model that it was given last. */
+  readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
+}
+
+/** Who the process works for now. */
+interface Current {
+  readonly model: () => string | undefined;
+  readonly budget: () => BudgetMeter | undefined;
+}
+
+/** The ways out of the sandbox of one process: to the model, to the hosts that were opened, to its MCP servers. */
+interface WaysOut {
+  readonly pass: ModelPass;
+  /** The options of the process with these ways in them. */
+  readonly options: Options;
+  readonly places: readonly SandboxPlace[];
+  close(): Promise<void>;
+}
+
+export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current: Current): Promise<WaysOut> {
+  const { options, hosts = [], ownServers = {} } = start;
+  const pass = await walls.broker.issue({
+    refusal: (model) => start.modelRefusal?.(model, current.model()) ?? current.budget()?.refusal(),
+    onUsage: (model, usage) => current.budget()?.used(model, usage),
+  });
+  const gate = await openHosts(hosts, walls.places);
+  const edge = await edgeServers(options.mcpServers ?? {}, ownServers, walls);
+  return {
+    pass,
+    options: {
+      ...options,
+      env: { ...options.env, ...wayToModel(pass), ...gate?.env },
+      ...(options.mcpServers && { mcpServers: edge.servers }),
+    },
+    places: [{ path: pass.socket, access: "read", inside: BROKER_SOCKET }, ...(gate ? [gate.place] : [])],
+    async close() {
+      gate?.close();
+      edge.close();
+      await pass.close();
+    },
+  };
+}
+
+/** How a process in a sandbox reaches the model. The token is of use only to this process, and only while it is driven. */
+function wayToModel({ token }: ModelPass): Record<string, string> {
+  return {
+    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
+    // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
+    ANTHROPIC_BASE_URL: "http://broker",
+    ANTHROPIC_API_KEY: token,
+  };
+}

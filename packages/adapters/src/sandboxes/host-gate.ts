@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type HostGate, isHostAmong } from "@skein/core";
+import { KnownError } from "@skein/protocol";
+import { findProgram } from "./find-program.ts";
+import { FORWARDER_PORT, type ProxyOptions, createGuardedProxy } from "./guarded-proxy.ts";
+
+/** Where the socket of a gate is in the sandbox. */
+export const PROXY_SOCKET = "/run/proxy.sock";
+
+/** Programs know a proxy by its port, and there is only a socket: this carries one to the other, and runs what follows once it does. */
+const FORWARD = `
+socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} &
+for ((tries = 0; tries < 200; tries++)); do
+  ( : <> /dev/tcp/127.0.0.1/${FORWARDER_PORT} ) 2>/dev/null && break
+  sleep 0.01
+done
+exec "$@"
+`;
+
+/** A program that finds the gate of its sandbox at the address in `HTTP_PROXY`. */
+export const withForwarder = (command: string): { readonly command: string; readonly before: readonly string[] } => ({
+  command: "/bin/bash",
+  before: ["-c", FORWARD, "forward", command],
+});
+
+/** Which addresses a gate leads to besides public ones, and who resolves names. */
+export type GatePlaces = Pick<ProxyOptions, "allowsAddress" | "allowsPort" | "lookup">;
+
+/** Opens a way out of one sandbox to these hosts and to no others; undefined if there are none. */
+export async function openHosts(hosts: readonly string[], places: GatePlaces = {}): Promise<HostGate | undefined> {
+  if (hosts.length === 0) return undefined;
+  if (findProgram("socat") === undefined)
+    throw new KnownError(
+      "invalid",
+      'A session in a sandbox reaches hosts through socat, which is not on this machine. On Debian: "apt-get install socat".',
+    );
+  const folder = mkdtempSync(join(tmpdir(), "skein-hosts-"));
+  const socket = join(folder, "proxy.sock");
+  const proxy = await createGuardedProxy({ ...places, socket, allowsHost: (host) => isHostAmong(hosts, host) });
+  return {
+    place: { path: socket, access: "read", inside: PROXY_SOCKET },
+    env: {
+      HTTP_PROXY: proxy.url,
+      HTTPS_PROXY: proxy.url,
+      http_proxy: proxy.url,
+      https_proxy: proxy.url,
+      // The model is reached through a socket of its own.
+      NO_PROXY: "127.0.0.1,localhost,::1,broker",
+    },
+    close() {
+      proxy.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { SandboxMode, ToolContext, Workplace } from "@skein/core";
+import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
+import { type ConfinedFolder, createConfinedFolder } from "./confined-folder.ts";
+import { createSandboxedFolder } from "./sandboxed-folder.ts";
+
+/** Where one call of a tool works: its folder, and the sandbox around what it starts. */
+export type PlaceOf = (context: Pick<ToolContext, "workplace">) => Promise<Workplace>;
+/** The folder of a call, which its paths cannot leave. */
+export type FolderOf = (context: Pick<ToolContext, "workplace" | "signal">) => Promise<ConfinedFolder>;
+
+/** The workplace that the server gives each session, or that of a program without one. A folder that was named is used instead of its own. */
+export function placesOf({
+  folder,
+  mode,
+}: {
+  readonly folder: string | undefined;
+  readonly mode: SandboxMode;
+}): PlaceOf {
+  return async ({ workplace }) => {
+    const place = (await workplace?.()) ?? { ...(await withoutServer(mode)), folder: undefined };
+    const own = folder ?? place.folder;
+    if (own === undefined) throw new Error("This tool has no folder here. Name one: standardTools({ folder }).");
+    return { ...place, folder: own };
+  };
+}
+
+/** Where a sandbox is around the session, files are opened in one too. */
+export function confinedFolderOf(placeOf: PlaceOf): FolderOf {
+  return async (context) => {
+    const { folder, sandbox, limits } = await placeOf(context);
+    return sandbox
+      ? createSandboxedFolder(folder, { sandbox, limits, signal: context.signal })
+      : createConfinedFolder(folder);
+  };
+}
+
+async function withoutServer(mode: SandboxMode): Promise<Omit<Workplace, "folder">> {
+  if (mode === "off") return { sandbox: undefined };
+  const found = await openSandbox();
+  if ("sandbox" in found) return { sandbox: found.sandbox };
+  if (mode === "preferred") return { sandbox: undefined };
+  return { sandbox: undefined, refusal: `Bash is off: a sandbox is required. ${found.problem}` };
+}

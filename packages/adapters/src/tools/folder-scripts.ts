@@ -1,0 +1,54 @@
+/**
+ * What the file tools run in a sandbox, in the working folder. `$1` is an absolute path as text; where it leads is looked at inside.
+ *
+ * The exit codes are those of `PROBLEMS` in `sandboxed-folder.ts`.
+ */
+
+/** Sets `real` to where the path leads. The point keeps a line end that is part of a name. */
+const RESOLVE = `
+real=$(realpath -m -- "$1" 2>/dev/null; printf .)
+real=\${real%$'\\n'.}
+case $real/ in "$PWD"/*) ;; *) exit 20 ;; esac
+missing() {
+  folder=\${real%/*}
+  while [ ! -e "$folder" ]; do folder=\${folder%/*}; done
+  if [ -d "$folder" ]; then exit 22; fi
+  exit 25
+}
+`;
+
+/** Prints the size of a plain file on a line, and the file. */
+export const READ = `${RESOLVE}
+[ -d "$real" ] && exit 21
+[ -e "$real" ] || missing
+[ -f "$real" ] || exit 23
+exec 4< "$real" || exit 24
+stat -L -c %s /proc/self/fd/4
+exec cat <&4
+`;
+
+/** Puts its input in place of a file. `$2` is a name that nobody has. */
+export const REPLACE = `${RESOLVE}
+[ -e "$real" ] && [ ! -f "$real" ] && exit 23
+folder=\${real%/*}
+if ! mkdir -p -- "$folder" 2>/dev/null; then missing; fi
+draft=$folder/.$2.part
+mode=$(stat -c %a -- "$real" 2>/dev/null || echo 644)
+trap 'rm -f -- "$draft"; exit 26' ERR
+set -E
+cat > "$draft"
+chmod "\${mode: -3}" -- "$draft"
+mv -fT -- "$draft" "$real"
+`;
+
+/** Lists what is below a folder, or a file itself: kind, time, size and path of each entry, with NUL at the end. */
+export const LIST = `${RESOLVE}
+[ -e "$real" ] || missing
+shape='%y %T@ %s %P\\0'
+[ -d "$real" ] || exec find "$real" -printf "$shape"
+[ "$2" = everywhere ] && exec find "$real" -mindepth 1 -printf "$shape"
+exec find "$real" -mindepth 1 -type d '(' -name .git -o -name node_modules ')' -prune -o -mindepth 1 -printf "$shape"
+`;
+
+/** Packs the files that its input names. What is gone meanwhile is left out. */
+export const PACK = `exec tar --create --file=- --format=gnu --null --verbatim-files-from --files-from=- --no-recursion --hard-dereference --ignore-failed-read 2>/dev/null`;

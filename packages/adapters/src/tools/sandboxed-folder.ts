@@ -1,0 +1,184 @@
+import { randomUUID } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { relative, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import type { Sandbox, SandboxedProcess, SandboxLimits } from "@skein/core";
+import {
+  type ConfinedFile,
+  type ConfinedFolder,
+  type FoundFile,
+  aFolder,
+  behindFile,
+  inGroups,
+  noFile,
+  noPlainFile,
+  notOpened,
+  outside,
+  placeInside,
+} from "./confined-folder.ts";
+import { READ, LIST, PACK, REPLACE } from "./folder-scripts.ts";
+import { tarFiles } from "./tar-files.ts";
+import { ENTRIES } from "./walk-folder.ts";
+
+interface SandboxedFolderOptions {
+  readonly sandbox: Sandbox;
+  readonly limits: SandboxLimits | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** How long one look at the folder may take. */
+const LOOK_MS = 60_000;
+/** Files whose contents one process hands out. */
+const PACKED = 2000;
+
+/**
+ * A folder whose files are opened by small programs in a sandbox: whatever a path or a link says, they see the folder and a system
+ * without secrets, and nothing else of the machine.
+ */
+export function createSandboxedFolder(folder: string, options: SandboxedFolderOptions): ConfinedFolder {
+  const { sandbox, limits = {}, signal } = options;
+  const given = resolve(folder);
+
+  async function start(script: string, path: string, more: readonly string[] = []): Promise<Look> {
+    signal.throwIfAborted();
+    const base = await realpath(given);
+    const place = placeInside({ given, base }, path);
+    const child = sandbox.start({
+      command: "/bin/bash",
+      args: ["--noprofile", "--norc", "-c", script, "files", place, ...more],
+      cwd: base,
+      env: { PATH: "/usr/bin:/bin", LC_ALL: "C.UTF-8" },
+      places: [{ path: base, access: script === REPLACE ? "write" : "read" }],
+      limits,
+      goodForMs: LOOK_MS,
+    });
+    child.stderr.resume();
+    const stop = (): void => child.kill("SIGKILL");
+    signal.addEventListener("abort", stop, { once: true });
+    void child.ended.then(() => signal.removeEventListener("abort", stop));
+    return { base, place, child };
+  }
+
+  async function openFile(path: string): Promise<ConfinedFile> {
+    const { child } = await start(READ, path);
+    child.stdin.end();
+    const size = await firstLine(child.stdout);
+    if (size === undefined) throw await problemOf(child, path);
+    return {
+      size: Number(size),
+      stream: () => child.stdout,
+      close: async () => child.kill("SIGKILL"),
+    };
+  }
+
+  return {
+    openFile,
+    async replaceFile(path, text) {
+      const { child } = await start(REPLACE, path, [randomUUID()]);
+      child.stdout.resume();
+      child.stdin.end(text);
+      const { code } = await child.ended;
+      if (code !== 0) throw await problemOf(child, path);
+    },
+    async *files(path, { everywhere, walked }) {
+      const { child, base, place } = await start(LIST, path, [everywhere ? "everywhere" : ""]);
+      child.stdin.end();
+      const found: FoundFile[] = [];
+      let looked = 0;
+      for await (const entry of nulSeparated(child.stdout)) {
+        if (++looked > ENTRIES) {
+          walked.cut = true;
+          child.kill("SIGKILL");
+          break;
+        }
+        const [, kind, changed, size, name = ""] = /^(.) (\d+)[\d.]* (\d+) (.*)$/s.exec(entry) ?? [];
+        if (kind !== "f") continue;
+        const shown = relative(base, `${place}/${name}`) || ".";
+        found.push({ path: name, shown, size: Number(size), changed: async () => Number(changed) * 1000 });
+      }
+      if (!walked.cut && (await child.ended).code !== 0) throw await problemOf(child, path);
+      yield* found.sort(byDepth);
+    },
+    async *contents(files, most) {
+      for await (const group of inGroups(files, PACKED)) {
+        const { child } = await start(PACK, ".");
+        const wanted = group.filter(({ size = 0 }) => size <= most);
+        child.stdin.end(wanted.map(({ shown }) => `./${shown}\0`).join(""));
+        try {
+          for await (const { name, bytes } of tarFiles(child.stdout)) yield { shown: name.replace(/^\.\//, ""), bytes };
+        } finally {
+          child.kill("SIGKILL");
+        }
+      }
+    },
+  };
+}
+
+interface Look {
+  /** The real place of the folder. */
+  readonly base: string;
+  /** What is looked at, as text. */
+  readonly place: string;
+  readonly child: SandboxedProcess;
+}
+
+/** Why a program did not do what it should, from its exit code. */
+async function problemOf({ ended }: SandboxedProcess, path: string): Promise<Error> {
+  const { code, limit } = await ended;
+  if (limit !== undefined) return new Error(`The tool was stopped: ${limit}.`);
+  return PROBLEMS[code ?? 0]?.(path) ?? new Error(`${path} could not be used: the sandbox ended with code ${code}.`);
+}
+
+/** By the exit codes of `folder-scripts.ts`. */
+const PROBLEMS: Readonly<Record<number, (path: string) => Error>> = {
+  20: outside,
+  21: aFolder,
+  22: noFile,
+  23: noPlainFile,
+  24: notOpened,
+  25: behindFile,
+  26: (path) => new Error(`${path} could not be written.`),
+};
+
+/** The files of a folder before those of the folders in it. */
+function byDepth(one: FoundFile, other: FoundFile): number {
+  const depths = [one, other].map(({ path }) => path.split("/").length);
+  return (depths[0] ?? 0) - (depths[1] ?? 0) || (one.path < other.path ? -1 : 1);
+}
+
+/** The first line of a stream, which goes on behind it; undefined if there is none. */
+async function firstLine(stream: Readable): Promise<string | undefined> {
+  let line = "";
+  for (;;) {
+    const piece = stream.read() as Buffer | null;
+    if (piece === null) {
+      if (stream.readableEnded) return undefined;
+      await new Promise<void>((resolve) => {
+        const go = (): void => {
+          stream.off("readable", go).off("end", go).off("close", go);
+          resolve();
+        };
+        stream.on("readable", go).on("end", go).on("close", go);
+      });
+      if (stream.readableEnded || (stream.destroyed && stream.readableLength === 0)) return undefined;
+      continue;
+    }
+    const end = piece.indexOf(10);
+    if (end === -1) {
+      line += piece.toString("latin1");
+      continue;
+    }
+    if (end + 1 < piece.length) stream.unshift(piece.subarray(end + 1));
+    return line + piece.subarray(0, end).toString("latin1");
+  }
+}
+
+async function* nulSeparated(stream: Readable): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\0");
+    rest = parts.pop() ?? "";
+    yield* parts;
+  }
+}

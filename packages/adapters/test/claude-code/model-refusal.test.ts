@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { modelRefusal } from "../../src/runtimes/claude-code/model-refusal.ts";
+
+const MAY = undefined;
+
+test.each([
+  ["its own model", { model: "claude-opus-5-5" }, "claude-opus-5-5", MAY],
+  ["a dated name of its own model", { model: "claude-opus-5-5" }, "claude-opus-5-5-20261001", MAY],
+  ["its own model with a long context", { model: "claude-opus-5-5[1m]" }, "claude-opus-5-5", MAY],
+  ["a model of the family that it named", { model: "opus" }, "claude-opus-5-5", MAY],
+  ["the small model that Claude Code calls by itself", { model: "opus" }, "claude-haiku-5", MAY],
+  ["the model that takes over", { model: "opus", fallback_model: "sonnet" }, "claude-sonnet-5-5", MAY],
+  [
+    "the model of a subagent",
+    { model: "opus", agents: { a: { description: "d", prompt: "p", model: "sonnet" as const } } },
+    "claude-sonnet-5-5",
+    MAY,
+  ],
+  ["any model where it named none", {}, "claude-fable-5", MAY],
+  ["a model that it did not name", { model: "sonnet" }, "claude-opus-5-5", /uses sonnet, and not the model/],
+  [
+    "a model that is inherited only",
+    { model: "sonnet", agents: { a: { description: "d", prompt: "p", model: "inherit" as const } } },
+    "claude-opus-5-5",
+    /and not the model/,
+  ],
+  [
+    "a model that the rules of its key do not have",
+    { rules: { models: ["claude-sonnet-*"] } },
+    "claude-opus-5-5",
+    /does not let this session use the model "claude-opus-5-5". It may use: claude-sonnet-\*/,
+  ],
+  ["a model that the rules have by its family", { rules: { models: ["sonnet"] } }, "claude-sonnet-5-5", MAY],
+])("a session calls %s through the broker, or is told why not", (_, options, model, refusal) => {
+  const said = modelRefusal(options, { model, current: undefined });
+  if (refusal === MAY) expect(said).toBeUndefined();
+  else expect(said).toMatch(refusal);
+});
+
+test("a model that was changed while the session runs counts in place of the first one", () => {
+  const options = { model: "claude-opus-5-5" } as never;
+  expect(modelRefusal(options, { model: "claude-sonnet-5-5", current: "sonnet" })).toBeUndefined();
+  expect(modelRefusal(options, { model: "claude-opus-5-5", current: "sonnet" })).toMatch(/uses sonnet/);
+});

@@ -1,0 +1,87 @@
+/** Which sandbox the real command asks for, who decides it, and what it says where there is none. */
+import { execFile, spawnSync } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
+import { bin, call, dataFolder, environmentOf, start } from "./skein.ts";
+
+interface Finding {
+  readonly what: string;
+  readonly state: string;
+  readonly says: string;
+}
+
+const skein = (home: string, ...args: readonly string[]) => call([...args], { env: environmentOf(home), cwd: home });
+
+/** What `skein doctor` finds about the sandbox, started through another command. */
+async function doctor(home: string, through: readonly string[] = [], ...args: readonly string[]): Promise<Finding> {
+  const [command = "", ...rest] = [...through, process.execPath, bin, "doctor", "--json", "--port", "0", ...args];
+  // An address that is not loopback takes a key of the operator's.
+  const env = { ...environmentOf(home), SKEIN_API_KEY: "a-key-that-an-operator-has-chosen" } as Record<string, string>;
+  // Ends with 1 if something is wrong, which is looked at here.
+  const { stdout } = await promisify(execFile)(command, rest, { env, cwd: home }).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  const findings = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Finding);
+  const found = findings.find(({ what }) => what === "sandbox");
+  if (!found) throw new Error(stdout);
+  return found;
+}
+
+const NAMESPACE = process.getuid?.() === 0 ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"];
+const canUnshare = spawnSync(NAMESPACE[0] ?? "", [...NAMESPACE.slice(1), "true"]).status === 0;
+/** As in a container without rights: programs may not make namespaces there. */
+const UNPRIVILEGED = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--"];
+const WITHOUT_BUBBLEWRAP = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"];
+
+describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose none", () => {
+  test("is preferred for one person on loopback, and the first lines of the server say what holds", async () => {
+    const home = dataFolder();
+    const server = start(home, ["serve", "--port", "0"]);
+    const said = await server.says(/Sandbox {2}.*\n/);
+    expect(said).toMatch(/Sandbox {2}Programs of a session run in a sandbox of their own \(bubblewrap/);
+    expect(said).toMatch(/\(preferred, because only admins on this machine can reach this server\) Limits: .*memory/);
+    server.child.kill("SIGTERM");
+    await server.ended;
+  });
+
+  test.each([
+    ["a key that is not an admin's", [["keys", "make", "ci"]], 'because the key "ci" does not have the scope admin'],
+    [
+      "a second tenant",
+      [
+        ["keys", "make", "one", "--scope", "admin"],
+        ["keys", "make", "two", "--scope", "admin", "--tenant", "acme"],
+      ],
+      "because there are 2 tenants",
+    ],
+  ])("is required as soon as there is %s", async (_, commands, because) => {
+    const home = dataFolder();
+    for (const command of commands) expect((await skein(home, ...command)).code).toBe(0);
+    expect(await doctor(home)).toMatchObject({ state: "ok", says: expect.stringContaining(`(required, ${because})`) });
+  });
+
+  test.skipIf(!canUnshare)("is required at an address that is not loopback", async () => {
+    // In a network namespace of its own: nobody can reach it there.
+    const found = await doctor(dataFolder(), NAMESPACE, "--host", "0.0.0.0");
+    expect(found.says).toContain("(required, because other machines can reach this server)");
+  });
+
+  test.each([
+    ["bubblewrap may not make namespaces", UNPRIVILEGED, "this system does not allow user namespaces"],
+    ["bubblewrap is missing", WITHOUT_BUBBLEWRAP, 'On Debian: "apt-get install bubblewrap".'],
+  ])("where %s, doctor says what to do, and what is off", async (_, through, advice) => {
+    const home = dataFolder();
+    expect(await doctor(home, through)).toMatchObject({
+      state: "note",
+      says: expect.stringMatching(/^Missing \(preferred, .*has the rights of the server's user/),
+    });
+    await skein(home, "keys", "make", "ci");
+    const { state, says } = await doctor(home, through);
+    expect([state, says]).toEqual(["wrong", expect.stringContaining("Claude Code and Bash are off.")]);
+    expect(says).toContain(advice);
+  });
+});

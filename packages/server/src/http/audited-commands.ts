@@ -1,0 +1,49 @@
+import { withoutSecrets } from "@skein/protocol";
+import type { Caller } from "../request-context.ts";
+import { errorAnswer } from "./api-error.ts";
+import { REFUSED } from "./audited-requests.ts";
+
+/** Where the messages of a WebSocket come from. */
+export interface SocketOrigin {
+  readonly address: string;
+  readonly request_id: string;
+}
+
+/** A message of a WebSocket, as far as the audit log has it. */
+export interface AuditedCommand {
+  readonly type: string;
+  readonly tool_use_id?: string | null | undefined;
+  readonly session_id?: string | null | undefined;
+}
+
+/**
+ * Does what a message of a WebSocket asks for. Answers to approvals are in the audit log whatever comes of them, and so is every
+ * message that the operator's rules refuse; the entry is written before the client hears of it.
+ */
+export async function audited<Result>(
+  { shared, principal }: Pick<Caller, "shared" | "principal">,
+  { command, origin }: { readonly command: AuditedCommand; readonly origin: SocketOrigin },
+  perform: () => Promise<Result>,
+): Promise<Result> {
+  const write = async (outcome: "done" | "refused" | "failed", detail: string | null): Promise<void> => {
+    const action = command.type === "answer" ? "await.answer" : `refused:${command.type}`;
+    const target = (command.type === "answer" ? command.tool_use_id : null) ?? command.session_id ?? null;
+    const entry = { action, target, outcome, detail, ...origin };
+    const actor = { actor: principal.name, key_id: principal.keyId.slice(0, 12) };
+    // A store that cannot take the entry is told, and the message is answered: the work is done already.
+    await shared.audit.append(principal.tenant, { ...entry, ...actor }).catch((error: unknown) => {
+      shared.deps.log?.({ level: "error", route: "audit", message: withoutSecrets(String(error)) });
+    });
+  };
+  try {
+    const result = await perform();
+    if (command.type === "answer") await write("done", null);
+    return result;
+  } catch (error) {
+    const { status, body } = errorAnswer(error, "");
+    const isRefused = REFUSED.has(body.error.code);
+    if (command.type === "answer" || isRefused)
+      await write(status < 500 ? "refused" : "failed", withoutSecrets(body.error.message));
+    throw error;
+  }
+}
