@@ -82,6 +82,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
 function once(roots: readonly string[], cacheFolder: string, call: string): Omit<Figure, "name"> {
   const program = `
     import { withSources, listSessions, getUsage, searchSessions, buildIndex } from "@skein/history";
+    import { peakMegabytes } from "./bench/memory.ts";
     const started = performance.now(); const before = process.cpuUsage();
     const { config } = await withSources({ dataPath: ${JSON.stringify(roots)}, cacheFolder: ${JSON.stringify(cacheFolder)} });
     const call = ${JSON.stringify(call)};
@@ -91,7 +92,7 @@ function once(roots: readonly string[], cacheFolder: string, call: string): Omit
     else if (call === "usage") await getUsage(config);
     else await searchSessions("kaleidoscope", config);
     const { user, system } = process.cpuUsage(used);
-    console.log(JSON.stringify({ ms: performance.now() - from, cpu: (user + system) / 1000, mb: process.resourceUsage().maxRSS / 1024 }));`;
+    console.log(JSON.stringify({ ms: performance.now() - from, cpu: (user + system) / 1000, mb: peakMegabytes() }));`;
   const { stdout, stderr } = spawnSync(
     process.execPath,
     ["--conditions=@skein/source", "--input-type=module", "-e", program],

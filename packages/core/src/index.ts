@@ -58,6 +58,7 @@ export { type Tool, type ToolContext, type ToolOptions, defineTool, resultConten
 
 // What adapters of models share.
 export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
+export { callIdOf } from "./model/call-id.ts";
 export { askedOutput, isStrict } from "./model/output-format.ts";
 export { type OutputCheck, type OutputSchema, jsonOutputCheck, outputCheck } from "./model/output-schema.ts";
 export { carriedOver, carryOf } from "./model/carried-over.ts";

@@ -67,6 +67,8 @@ export const AgentConfig = z.object({
   max_cost_micros: z.int().nonnegative().nullable().default(null),
   /** The JSON Schema of the final answer, whose root is an object. An answer that does not fit goes back to the model. */
   output_schema: JsonObject.optional(),
+  /** Models that are asked in this order for the rest of a run when the one before is overloaded, away, or refuses to serve. */
+  fallback_models: z.array(Line.min(1).max(100)).max(10).optional(),
   extras: JsonObject.default({}),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;

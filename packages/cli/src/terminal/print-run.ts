@@ -128,7 +128,11 @@ export function createRunPrinter(screen: Screen): RunPrinter {
       case "step.retried":
         line(
           paint.yellow(
-            `The model failed (${shorten(item.data.error.message, 120)}); again in ${duration(item.data.delay_ms)}.`,
+            `The model failed (${shorten(item.data.error.message, 120)}); ${
+              item.data.model === undefined
+                ? `again in ${duration(item.data.delay_ms)}`
+                : `${visibleLine(item.data.model)} is asked instead`
+            }.`,
           ),
         );
         waiting("Waiting before the next attempt");

@@ -51,6 +51,7 @@ const changeable = {
   compaction_threshold: shape.compaction_threshold.unwrap(),
   max_cost_micros: shape.max_cost_micros.unwrap(),
   extras: shape.extras.unwrap(),
+  fallback_models: shape.fallback_models.unwrap(),
 };
 
 /** A change of an agent: what is left out stays as it is. Its runtime is what it was made with. */
