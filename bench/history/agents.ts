@@ -90,6 +90,7 @@ const program = `
 import { enableCompileCache } from "node:module";
 enableCompileCache();
 const { withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
+const { peakMegabytes } = await import("./bench/memory.ts");
 const [, cacheFolder, call, ...dataPath] = process.argv;
 const work = async () => {
   const needsLines = call === "index" || call === "search";
