@@ -118,6 +118,7 @@ export { messageCreated, messageEntered, transcriptAppended } from "./run/facts/
 export type { FactOf } from "./run/facts/place.ts";
 export { runCompleted, runFailed, runResumed, runStarted } from "./run/facts/run-facts.ts";
 export { hookCalled, runtimeNoticed, runtimeStarted } from "./run/facts/runtime-facts.ts";
+export { reservationFor } from "./log/reservations.ts";
 export { observedStep, stepAbandoned, stepRetried, subagentMessaged } from "./run/facts/step-facts.ts";
 export { openAwaits } from "./run/open-awaits.ts";
 export {
@@ -161,6 +162,7 @@ export { claudeAgent } from "./sessions/claude-agent.ts";
 export { derivedId } from "./sessions/derived-id.ts";
 export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sessions/move-store.ts";
 export { parseInput } from "./sessions/parse-input.ts";
+export { HIDDEN_PROMPT, withHiddenPrompts } from "./sessions/hidden-prompts.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
 export { type ZoneShift, checkedTimeZone, zoneShifts } from "./sessions/zone-days.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";

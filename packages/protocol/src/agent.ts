@@ -43,6 +43,8 @@ export const AgentConfig = z.object({
   description: Line.nullable().default(null),
   runtime: z.enum(["loop", "claude-code"]).default("loop"),
   system_prompt: z.string().default(""),
+  /** Whether API keys that may only read see the system prompt. */
+  show_system_prompt: z.boolean().default(false),
   model: Line.min(1).max(100),
   max_steps: z.int().min(1).max(1000).default(50),
   thinking_tokens: z.int().nonnegative().default(0),

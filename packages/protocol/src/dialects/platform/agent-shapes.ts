@@ -34,6 +34,7 @@ const { shape } = NewAgentConfig;
 const changeable = {
   description: shape.description.unwrap(),
   system_prompt: shape.system_prompt.unwrap(),
+  show_system_prompt: shape.show_system_prompt.unwrap(),
   max_steps: shape.max_steps.unwrap(),
   thinking_tokens: shape.thinking_tokens.unwrap(),
   max_tokens: shape.max_tokens.unwrap(),
