@@ -15,7 +15,7 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "../ports/store.ts";
 
 /** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
-export const FOLD_VERSION = 8;
+export const FOLD_VERSION = 9;
 
 /**
  * Brings a state up to date with the events that follow it, and returns it.
@@ -143,6 +143,7 @@ function begin(state: SessionState, created: FactData<"session.created">): void 
   state.workingDirectory = created.working_directory;
   state.parent = created.parent;
   state.subagentOf = created.subagent_of;
+  state.openedBy = created.opened_by ?? null;
 }
 
 /** A cancel names its run. A run that is over is not affected, and a queued one never starts. */

@@ -145,6 +145,7 @@ export function createSessions({
       workingDirectory,
       metadata,
       subagentOf,
+      openedBy,
     } = parseInput(CreateOptions, options);
     const fact = sessionCreated({
       tenant,
@@ -157,6 +158,7 @@ export function createSessions({
       working_directory: workingDirectory,
       metadata,
       subagent_of: subagentOf,
+      ...(openedBy !== undefined && { opened_by: openedBy }),
     });
     return { id, fact };
   }
