@@ -19,7 +19,7 @@ export interface DataFile {
 }
 
 /** What is known of a session of another agent before its lines are made. */
-export interface Origin {
+interface Origin {
   /** Another text as soon as the session has changed. */
   readonly stamp: string;
   /** About when it last did something. */

@@ -126,7 +126,7 @@ function metaOf(id: string, units: ReadonlyMap<string, MirroredUnit>): MirroredU
 }
 
 /** Ids are file names. Those of all known agents are safe; another one is not trusted. */
-export function safe(id: string): string {
+function safe(id: string): string {
   return id
     .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
     .replace(/^\.+/, "_")

@@ -25,7 +25,7 @@ import {
 import { makeLines } from "./make-lines.ts";
 import { loadState, saveMark, saveState, type MirroredUnit, type MirrorState } from "./mirror-state.ts";
 
-export interface TranslateOptions {
+interface TranslateOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }

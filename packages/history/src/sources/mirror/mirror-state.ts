@@ -21,7 +21,7 @@ export interface MirroredUnit {
   readonly lines?: MadeLines;
 }
 
-export interface MadeLines {
+interface MadeLines {
   readonly stamp: string;
   readonly size: number;
   readonly mtimeMs: number;

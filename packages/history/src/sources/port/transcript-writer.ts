@@ -33,7 +33,7 @@ export interface Placed {
   readonly side?: string | undefined;
 }
 
-export interface Answer extends Placed {
+interface Answer extends Placed {
   /** The same for all copies of the call in forks: the call is counted once over all sessions. */
   readonly call: string;
   readonly model: string;
@@ -57,7 +57,7 @@ export type Block = Readonly<Record<string, unknown>>;
  * What whoever reads a session needs of it. `head`: the folder and the parent, so reading ends with the first message.
  * `usage`: only model calls with tokens, so a source may leave out records that have none. `transcript`: everything.
  */
-export type Wanted = "head" | "usage" | "transcript";
+type Wanted = "head" | "usage" | "transcript";
 
 export interface TranscriptWriter {
   readonly wants: Wanted;
