@@ -2,13 +2,14 @@
  * `npm run bench -- console`: how fast the console is in Chromium, on a real server with a store of its own. What depends on the
  * machine is compared with something bare in the same run.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { openBrowser } from "../apps/console/dev/browser.ts";
 import { startPlatform } from "../apps/console/dev/platform.ts";
 import { startScriptedModel } from "../apps/console/dev/scripted-model.ts";
 import { makeManySessions } from "./console/many-sessions.ts";
+import { startOfServer } from "./console/start.ts";
 import {
   firstPage,
   historySearch,
@@ -30,7 +31,8 @@ const HELP = `npm run bench -- console [options]
 Needs Chromium (apt-get install chromium) and a built console (npm install). Ends with 1 if a goal was missed.
 
   --quick        10,000 sessions and a corpus of 40 MB
-  --only=NAMES   some of: first, long, stream, search, list, memory
+  --only=NAMES   some of: start, first, long, stream, search, list, memory
+  --corpus=PATH  search in the transcripts of this folder (as ~/.claude is laid out), not in generated ones
 `;
 
 /** Answers whether every goal was met. */
@@ -48,7 +50,9 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const data = mkdtempSync(join(tmpdir(), "skein-bench-console-"));
   const model = await startScriptedModel();
   try {
-    if (wanted("search"))
+    const corpus = args.find((arg) => arg.startsWith("--corpus="))?.slice("--corpus=".length);
+    if (wanted("search") && corpus !== undefined) symlinkSync(resolve(corpus), join(data, ".claude"));
+    else if (wanted("search"))
       writeCorpus({ folder: join(data, ".claude"), files: isQuick ? 40 : 400, bytes: (isQuick ? 40 : 400) * 1e6 });
     if (wanted("list")) await makeManySessions(data, isQuick ? 10_000 : 100_000);
     const config = join(import.meta.dirname, "../apps/console/dev/skein.config.ts");
@@ -62,7 +66,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
       client: createClient({ url: platform.url, apiKey: platform.key }),
       serverMemory: () => residentBytes(platform.pid),
     };
-    const lines: Line[] = [];
+    const lines: Line[] = wanted("start") ? [await startOfServer()] : [];
     try {
       const measures = { first: firstPage, list: listOfSessions, search: historySearch, long: longSession };
       for (const [name, measure] of Object.entries({ ...measures, stream: streaming, memory: memoryOfServer })) {

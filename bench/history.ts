@@ -10,7 +10,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
+import { agentRows } from "./history/agents.ts";
 import { FROM_HELP, benchFolder } from "./history/folder.ts";
+import type { Figure, Goal, Row } from "./history/rows.ts";
 import type { Result } from "./store/results.ts";
 
 export const summary = "list, usage, search, index, export and watch beside ccusage, the Agent SDK and grep, on 400 MB";
@@ -20,7 +22,7 @@ const HELP = `npm run bench -- history [folder] [options]
 Without a folder a corpus of 400 files and 400 MB is made, with the shape of real transcripts. Ends with 1 if a goal was missed.
 
 ${FROM_HELP}
-  --only NAME    usage, list, search, index, export or watch alone
+  --only NAME    usage, list, search, index, export, watch or agents alone (agents: 10,000 sessions of six agents, made for it)
   --quick        one run of each instead of five
   --alone        without fetching the other tools
   --json         the results as JSON
@@ -36,13 +38,6 @@ const words = ["kaleidoscope", "error", "mcp", "message", "parentUuid", "検索"
 let runs = 5;
 const peers = ["ccusage@20.0.24", "@anthropic-ai/claude-agent-sdk"];
 
-interface Figure {
-  readonly ms: number;
-  readonly mb: number;
-  /** Processor time: steadier than `ms` on a machine that others use too. */
-  readonly cpu?: number;
-}
-
 /** Answers whether every goal was met. */
 export async function run(args: readonly string[]): Promise<boolean> {
   if (args.includes("--help")) {
@@ -55,19 +50,21 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const work = mkdtempSync(join(tmpdir(), "skein-bench-history-"));
   try {
     if (args.includes("--large")) return print(largeRows(work, isJson));
+    const at = args.indexOf("--only");
+    const only = at < 0 ? undefined : args[at + 1];
+    if (only === "agents") return print(agentRows(work, runs));
     const folder = benchFolder(args, work);
     if (!isJson) describe(folder);
     const tools = args.includes("--alone") ? undefined : install(work);
-    const parts: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
+    const parts: Readonly<Record<string, () => readonly Row[] | Promise<readonly Row[]>>> = {
       usage: () => usageRows(folder, work, tools),
       list: () => listRows(folder, work, tools),
       search: () => searchRows(folder, work),
       index: () => indexRows(folder, work),
       export: () => exportRows(folder, work),
       watch: async () => [await watchRow(work)],
+      agents: () => agentRows(work, runs),
     };
-    const at = args.indexOf("--only");
-    const only = at < 0 ? undefined : args[at + 1];
     const rows: Row[] = [];
     for (const [name, make] of Object.entries(parts))
       if (only === undefined || only === name) rows.push(...(await make()));
@@ -76,13 +73,6 @@ export async function run(args: readonly string[]): Promise<boolean> {
     rmSync(work, { recursive: true, force: true });
   }
 }
-
-interface Goal {
-  readonly ms: number | undefined;
-  readonly mb?: number;
-}
-
-type Row = readonly [what: string, figure: Figure | undefined, goal?: Goal];
 
 function usageRows(folder: string, work: string, tools: string | undefined): Row[] {
   const binary = tools && join(tools, "node_modules/ccusage/src/cli.js");

@@ -1,4 +1,4 @@
-/** Sessions of Codex and of opencode with the shapes of real ones, for the benchmark of all agents. */
+/** Sessions of several agents with the shapes of real ones, for the benchmark of all agents. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -10,9 +10,14 @@ const text = (seed: number, length: number): string => {
   return made.slice(0, length);
 };
 
-/** Writes rollouts of Codex, each with about `bytes` bytes. */
-export function writeRollouts(root: string, sessions: number, bytes: number): void {
+/** A few large sessions and many small ones, as people have them: the average of ten in a row is 1. */
+const sizes = [0.1, 0.4, 2.25, 0.2, 1, 0.15, 3.5, 0.6, 0.3, 1.5];
+const sizeOf = (session: number, average: number): number => (sizes[session % sizes.length] ?? 1) * average;
+
+/** Writes rollouts of Codex with about `average` bytes. */
+export function writeRollouts(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
+    const bytes = sizeOf(session, average);
     const id = `0198c0de-0000-7000-8000-${session.toString(16).padStart(12, "0")}`;
     const day = String((session % 28) + 1).padStart(2, "0");
     const time = `2026-08-${day}T09:00:00.000Z`;
@@ -77,8 +82,8 @@ export function writeOpencode(path: string, sessions: number, bytes: number): vo
   const addSession = database.prepare("INSERT INTO session VALUES (?, NULL, ?, ?, '1.18.0', NULL, 'build', ?, ?)");
   const addMessage = database.prepare("INSERT INTO message VALUES (?, ?, ?, ?, ?)");
   const addPart = database.prepare("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)");
-  const turns = Math.max(1, Math.round(bytes / sessions / 9000));
   for (let session = 0; session < sessions; session += 1) {
+    const turns = Math.max(1, Math.round(sizeOf(session, bytes / sessions) / 9000));
     const id = `ses_${String(session).padStart(6, "0")}`;
     const start = 1788177600000 + session * 60_000;
     addSession.run(id, `/srv/project-${session % 20}`, `Session ${session}`, start, start + turns * 1000);
@@ -116,4 +121,103 @@ export function writeOpencode(path: string, sessions: number, bytes: number): vo
   }
   database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
   database.close();
+}
+
+type Turn = (turn: number) => readonly object[];
+
+/** Writes files of JSON lines: a head, then turns until the size is reached. */
+function writeLines(path: string, bytes: number, head: readonly object[], turnOf: Turn): void {
+  const lines = head.map((line) => JSON.stringify(line));
+  for (let turn = 0, size = 0; size < bytes; turn += 1)
+    for (const line of turnOf(turn)) {
+      const made = JSON.stringify(line);
+      size += made.length + 1;
+      lines.push(made);
+    }
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${lines.join("\n")}\n`);
+}
+
+const idOf = (session: number): string => `0198c0de-0000-4000-8000-${session.toString(16).padStart(12, "0")}`;
+const timeOf = (session: number, turn: number): string =>
+  new Date(1_788_177_600_000 + session * 60_000 + turn * 1000).toISOString();
+
+/** Writes sessions of pi with about `average` bytes. */
+export function writePi(root: string, sessions: number, average: number): void {
+  for (let session = 0; session < sessions; session += 1) {
+    const [id, project] = [idOf(session), session % 20];
+    const head = { type: "session", version: 3, id, timestamp: timeOf(session, 0), cwd: `/srv/project-${project}` };
+    const path = join(root, "sessions", `--srv-project-${project}--`, `2026-09-01T00-00-00-000Z_${id}.jsonl`);
+    writeLines(path, sizeOf(session, average), [head], (turn) => {
+      const entry = (name: string, parent: string | null, message: object): object => ({
+        type: "message",
+        id: `${name}${turn}`,
+        parentId: parent,
+        timestamp: timeOf(session, turn),
+        message,
+      });
+      const usage = { input: 100 + turn, output: 50, cacheRead: 1000, cacheWrite: 10, totalTokens: 1160 };
+      const call = { type: "toolCall", id: `c${turn}`, name: "bash", arguments: { command: "npm test" } };
+      const said = { role: "assistant", provider: "anthropic", model: "claude-sonnet-5", responseId: `${id}${turn}` };
+      const output = [{ type: "text", text: text(turn, 4000) }];
+      return [
+        entry("u", turn === 0 ? null : `r${turn - 1}`, { role: "user", content: text(turn, 120) }),
+        entry("a", `u${turn}`, { ...said, content: [{ type: "text", text: text(turn, 600) }, call], usage }),
+        entry("r", `a${turn}`, { role: "toolResult", toolCallId: `c${turn}`, toolName: "bash", content: output }),
+      ];
+    });
+  }
+}
+
+/** Writes chats of Gemini CLI with about `average` bytes. */
+export function writeGemini(root: string, sessions: number, average: number): void {
+  for (let session = 0; session < sessions; session += 1) {
+    const sessionId = idOf(session);
+    const project = `project-${session % 20}`;
+    const [startTime, directories] = [timeOf(session, 0), [`/srv/${project}`]];
+    const head = { sessionId, projectHash: project, startTime, lastUpdated: startTime, kind: "main", directories };
+    const path = join(root, "tmp", project, "chats", `session-2026-08-10T09-00-${sessionId.slice(-12)}.jsonl`);
+    writeLines(path, sizeOf(session, average), [head], (turn) => {
+      const timestamp = timeOf(session, turn);
+      const response = { functionResponse: { id: `c${turn}`, response: { output: text(turn, 4000) } } };
+      const call = { id: `c${turn}`, name: "shell", args: { command: "npm test" }, status: "success", timestamp };
+      const tokens = { input: 1000 + turn, output: 50, cached: 500, thoughts: 10, tool: 0, total: 1060 + turn };
+      const said = { id: `g${turn}`, timestamp, type: "gemini", content: text(turn, 600), model: "gemini-3-pro" };
+      return [
+        { id: `u${turn}`, timestamp, type: "user", content: [{ text: text(turn, 120) }] },
+        { ...said, thoughts: [], tokens, toolCalls: [{ ...call, result: [response] }] },
+      ];
+    });
+  }
+}
+
+/** Writes sessions of Copilot CLI with about `average` bytes. */
+export function writeCopilot(root: string, sessions: number, average: number): void {
+  for (let session = 0; session < sessions; session += 1) {
+    const id = idOf(session);
+    const event = (type: string, turn: number, data: object): object => ({
+      type,
+      data,
+      id: `${type}-${turn}`,
+      timestamp: timeOf(session, turn),
+      parentId: null,
+    });
+    const context = { cwd: `/srv/project-${session % 20}`, branch: "main" };
+    const head = event("session.start", 0, { sessionId: id, version: 1, copilotVersion: "1.0.91", context });
+    const path = join(root, "session-state", id, "events.jsonl");
+    writeLines(path, sizeOf(session, average), [head], (turn) => {
+      const request = { toolCallId: `c${turn}`, name: "bash", arguments: { command: "npm test" } };
+      const said = { messageId: `m${turn}`, model: "claude-sonnet-5", content: text(turn, 600), outputTokens: 50 };
+      return [
+        event("user.message", turn, { content: text(turn, 120), messageId: `u${turn}` }),
+        event("assistant.message", turn, { ...said, toolRequests: [request] }),
+        event("tool.execution_start", turn, request),
+        event("tool.execution_complete", turn, {
+          toolCallId: `c${turn}`,
+          success: true,
+          result: { content: text(turn, 4000) },
+        }),
+      ];
+    });
+  }
 }

@@ -36,7 +36,7 @@ function run(
   ...args: readonly string[]
 ): { status: number | null; stdout: string; stderr: string } {
   const cwd = env["HOME"] ?? root;
-  return spawnSync(process.execPath, [...FLAGS, ...args], { cwd, env, encoding: "utf8" });
+  return spawnSync(process.execPath, [...FLAGS, ...args], { cwd, env, encoding: "utf8", timeout: 60_000 });
 }
 
 describe("support-agent", () => {
@@ -120,6 +120,10 @@ const canReview =
 
 test.skipIf(!canReview)("code-reviewer reads the folder, and nothing outside of it", () => {
   const { home, env } = user();
+  // A short path: below the long one of a test run the second review was seen to hang.
+  const short = mkdtempSync("/tmp/rv-");
+  onTestFinished(() => rmSync(short, { recursive: true, force: true }));
+  env["TMPDIR"] = short;
   cpSync(join(root, "examples/support-agent"), join(home, "code"), { recursive: true });
   mkdirSync(join(home, "private"));
   writeFileSync(join(home, "private/secret.txt"), "the secret of this test");

@@ -18,8 +18,8 @@ interface Screen {
 
 export interface OpenBrowser {
   readonly context: BrowserContext;
-  /** Another profile in the same browser, with cookies and connections of its own. */
-  newContext(): Promise<BrowserContext>;
+  /** Another profile in the same browser, with cookies and connections of its own, and perhaps in another time zone. */
+  newContext(timeZone?: string): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
       "--disable-sync",
     ],
   });
-  const newContext = (): Promise<BrowserContext> =>
+  const newContext = (timeZone?: string): Promise<BrowserContext> =>
     browser.newContext({
       viewport: { width: screen.width, height: screen.height },
       deviceScaleFactor: screen.scale ?? 1,
@@ -48,6 +48,7 @@ export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
       hasTouch: screen.touch === true,
       isMobile: screen.touch === true,
       locale: "en-GB",
+      ...(timeZone !== undefined && { timezoneId: timeZone }),
     });
   return { context: await newContext(), newContext, close: () => browser.close() };
 }

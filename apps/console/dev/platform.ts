@@ -21,6 +21,8 @@ export interface PlatformOptions {
   readonly port?: number;
   /** Where the built console is; without it the one of its package. */
   readonly consoleFolder?: string;
+  /** A folder in which Claude Code may work; without it there is no Claude Code. */
+  readonly claudeFolder?: string;
 }
 
 /** A real `skein serve` as a child of this process, on loopback with a store of its own. */
@@ -30,6 +32,7 @@ export async function startPlatform({
   config,
   port = 0,
   consoleFolder,
+  claudeFolder,
 }: PlatformOptions): Promise<Platform> {
   const key = "console-development-key";
   const args = [join(ROOT, "packages/cli/bin/skein.js"), "serve", "--port", String(port), "--data", data];
@@ -39,11 +42,12 @@ export async function startPlatform({
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
-      TMPDIR: process.env["TMPDIR"],
+      // Claude Code's server has folders there, which a crash leaves: they go with the data.
+      TMPDIR: claudeFolder === undefined ? process.env["TMPDIR"] : data,
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,
       SKEIN_API_KEY: key,
-      SKEIN_CLAUDE_CODE: "off",
+      ...(claudeFolder === undefined ? { SKEIN_CLAUDE_CODE: "off" } : { SKEIN_CLAUDE_ROOTS: claudeFolder }),
       ...(consoleFolder !== undefined && { SKEIN_CONSOLE: consoleFolder }),
       ...(modelUrl !== undefined && { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "simulated" }),
     },

@@ -38,7 +38,7 @@ const SHOTS: readonly Shot[] = [
   { name: "session-long", path: ({ long }) => `/sessions/${long}?tab=tools` },
   { name: "context", path: ({ main }) => `/sessions/${main}/context` },
   { name: "claude-code", path: () => "/history/3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01" },
-  { name: "usage-claude-code", path: () => "/usage?source=claude-code" },
+  { name: "usage-claude-code", path: () => "/usage?source=agents" },
   { name: "agents", path: () => "/agents" },
   { name: "usage", path: () => "/usage" },
   {
@@ -50,6 +50,8 @@ const SHOTS: readonly Shot[] = [
     },
   },
   { name: "settings", path: () => "/settings" },
+  { name: "settings-models", path: () => "/settings/models" },
+  { name: "settings-audit", path: () => "/settings/audit" },
   {
     name: "palette",
     path: () => "/",

@@ -48,7 +48,9 @@ export function App({ client, linkKey }: { client: Client; linkKey: string | und
               <Route path="/agents/:id">{({ id }) => <AgentPage key={id} id={id} />}</Route>
               <Route path="/usage" component={UsagePage} />
               <Route path="/sql" component={SqlPage} />
-              <Route path="/settings">{() => <SettingsPage onLogOut={leave} />}</Route>
+              <Route path="/settings/*?">
+                {({ "*": part = "" }) => <SettingsPage path={part === "" ? "" : `/${part}`} onLogOut={leave} />}
+              </Route>
               <Route component={MissingPage} />
             </Switch>
           </Suspense>

@@ -148,7 +148,7 @@ describe("postgres: what can go wrong", () => {
     expect(await other.read(script.sessionId)).toHaveLength(1);
     const client = await connected(url);
     const { rows } = await client.query("select number from skein.migrations order by number");
-    expect(rows).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11].map((number) => ({ number })));
+    expect(rows).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map((number) => ({ number })));
   });
 
   test("a database of the schema before is brought up to date, with what its runs used and with functions of today", async () => {

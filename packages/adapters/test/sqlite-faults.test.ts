@@ -99,7 +99,9 @@ describe("a file that cannot be used", () => {
       db.exec(`drop view if exists ${name}`);
     const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
     const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];
-    for (const name of [...added, "reserved_until"]) db.exec(`alter table sessions drop column ${name}`);
+    db.exec("drop index sessions_unknown_effect");
+    for (const name of [...added, "reserved_until", "has_unknown_effect", "opened_by"])
+      db.exec(`alter table sessions drop column ${name}`);
     for (const name of [...added, ...parts]) db.exec(`alter table runs drop column ${name}`);
     db.exec(
       "drop table session_metadata; drop index sessions_used; drop index sessions_last_used; drop table run_models; pragma user_version = 1",

@@ -164,6 +164,7 @@ export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sess
 export { parseInput } from "./sessions/parse-input.ts";
 export { HIDDEN_PROMPT, withHiddenPrompts } from "./sessions/hidden-prompts.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
+export { type ZoneShift, checkedTimeZone, zoneShifts } from "./sessions/zone-days.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";
 export { listChanged } from "./sessions/changed-sessions.ts";

@@ -1,6 +1,7 @@
 /** What every function of the library takes, and its defaults. */
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { Mirror } from "./sources/mirror/mirror-root.ts";
 import type { SourceName } from "./sources/port/source.ts";
 
 export interface LibraryConfig {
@@ -22,6 +23,8 @@ export interface LibraryConfig {
   readonly until?: Date;
   /** Skein's own folder for the index; `null` means no index. It must not be inside a data directory. */
   readonly cacheFolder?: string | null;
+  /** The sessions of other agents by their data directory. `withSources` sets it. */
+  readonly mirrors?: ReadonlyMap<string, Mirror>;
   readonly signal?: AbortSignal;
 }
 

@@ -95,10 +95,50 @@ export const PRICES: readonly ModelPrice[] = [
   { family: "claude-3-opus", prices: rates(15, 75, 1.5) },
   { family: "claude-3-sonnet", prices: rates(3, 15, 0.3) },
   { family: "claude-3-haiku", prices: rates(0.25, 1.25, 0.03, 0.3) },
-  // Models of other agents, where the maker's own page has the price (November 2026) and it was the same since the model came.
-  { family: "gpt-5", prices: rates(1.25, 10, 0.125) },
-  { family: "gpt-5-codex", prices: rates(1.25, 10, 0.125) },
+  ...otherModels(),
 ];
+
+/**
+ * Models that other agents use: list prices as published in November 2026, of those that had the same price since they came.
+ * Writing to the cache costs what input costs, except where a price of its own is given.
+ */
+function otherModels(): readonly ModelPrice[] {
+  const same = (input: number, output: number, cacheRead: number): TokenPrices =>
+    rates(input, output, cacheRead, input);
+  const long = (above: number, short: TokenPrices, prices: TokenPrices): Omit<ModelPrice, "family"> => ({
+    prices: short,
+    long_context: { above, prices },
+  });
+  return [
+    { family: "gpt-5", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-codex", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-mini", prices: same(0.25, 2, 0.025) },
+    { family: "gpt-5-nano", prices: same(0.05, 0.4, 0.005) },
+    { family: "gpt-5-1", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-1-codex", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-1-codex-max", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-1-codex-mini", prices: same(0.25, 2, 0.025) },
+    { family: "gpt-5-2", prices: same(1.75, 14, 0.175) },
+    { family: "gpt-5-2-codex", prices: same(1.75, 14, 0.175) },
+    { family: "gpt-5-3-codex", prices: same(1.75, 14, 0.175) },
+    { family: "gpt-5-4", ...long(272_000, same(2.5, 15, 0.25), same(5, 22.5, 0.5)) },
+    { family: "gpt-5-4-mini", prices: same(0.75, 4.5, 0.075) },
+    { family: "gpt-5-4-nano", prices: same(0.2, 1.25, 0.02) },
+    { family: "gpt-5-5", ...long(272_000, same(5, 30, 0.5), same(10, 45, 1)) },
+    { family: "gpt-5-6-luna", ...long(200_000, rates(0.2, 1.2, 0.02), rates(0.4, 1.8, 0.04)) },
+    { family: "gpt-5-6-sol", ...long(272_000, rates(5, 30, 0.5), rates(10, 45, 1)) },
+    { family: "gpt-5-6-terra", ...long(272_000, rates(2, 12, 0.2), rates(4, 18, 0.4)) },
+    { family: "gpt-4-1", prices: same(2, 8, 0.5) },
+    { family: "o4-mini", prices: same(1.1, 4.4, 0.275) },
+    { family: "gemini-3-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
+    { family: "gemini-3-1-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
+    { family: "gemini-3-flash", prices: same(0.5, 3, 0.05) },
+    { family: "gemini-3-5-flash", prices: same(1.5, 9, 0.15) },
+    { family: "grok-4-5", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
+    { family: "grok-4-6", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
+    { family: "kimi-k3", prices: same(3, 15, 0.3) },
+  ];
+}
 
 /** What the call cost, or `undefined` when the model is not in the table. A price that is given stands in place of the table. */
 export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
@@ -214,6 +254,9 @@ const byFamily: ReadonlyMap<string, ModelPrice> = new Map([
   ...([
     ["claude-4-opus", "claude-opus-4"],
     ["claude-4-sonnet", "claude-sonnet-4"],
+    ["gemini-3-pro-preview", "gemini-3-pro"],
+    ["gemini-3-1-pro-preview", "gemini-3-1-pro"],
+    ["gemini-3-flash-preview", "gemini-3-flash"],
   ].map(([alias, family]) => [alias, PRICES.find((price) => price.family === family)]) as [string, ModelPrice][]),
 ]);
 
@@ -227,7 +270,7 @@ interface FoundPrice {
  * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
  */
 const modelName =
-  /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:anthropic\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt)-[a-z0-9.-]+?)(?:[-@]\d{8}|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
+  /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
 const known = new Map<string, FoundPrice | undefined>();
 

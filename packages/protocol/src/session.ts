@@ -54,6 +54,8 @@ export const Session = z.object({
   forked_from_sequence: z.int().positive().nullable(),
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
+  /** The name of the key that opened it; null where nobody used a key. */
+  opened_by: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),
   ...CostTotals,
@@ -62,6 +64,8 @@ export const Session = z.object({
   /** Null if nothing is reserved. The next answer of the session ends a reservation earlier. */
   reserved_until: Instant.nullable(),
   usage: UsageTotals,
+  /** A call of a tool may or may not have taken effect, and nobody can say which. */
+  has_unknown_effect: z.boolean(),
   last_known_input_tokens: z.int().nonnegative(),
   last_known_output_tokens: z.int().nonnegative(),
 });

@@ -42,6 +42,14 @@ test.each([
   ["claude-3-7-sonnet-latest", "claude-3-7-sonnet"],
   ["claude-4-opus-20250514", "claude-opus-4"],
   ["claude-haiku-5-5", "claude-haiku-5-5"],
+  ["claude-mythos-preview", "claude-mythos-preview"],
+  ["gpt-5.6-sol", "gpt-5-6-sol"],
+  ["gpt-5-2025-08-07", "gpt-5"],
+  ["openai/gpt-5.1-codex-max", "gpt-5-1-codex-max"],
+  ["gemini-3-pro-preview", "gemini-3-pro"],
+  ["x-ai/grok-4.5", "grok-4-5"],
+  ["o4-mini", "o4-mini"],
+  ["kimi-k3", "kimi-k3"],
   ["arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-5", "claude-opus-5"],
 ])("%s is priced as %s", (model, family) => {
   expect(priceCall(model, none)?.model).toBe(family);
@@ -51,6 +59,10 @@ test.each([
   "<synthetic>",
   "",
   "gpt-5.9-none",
+  "gpt-5.4-pro",
+  "gemini-2.5-pro",
+  "grok-build",
+  "o3",
   "claude-opus-9",
   "claude-opus-4-10",
   "claude-opus-5-6",
@@ -61,6 +73,15 @@ test.each([
   "a".repeat(100_000),
 ])("%.40s is unpriced instead of guessed", (model) => {
   expect(priceCall(model, { input_tokens: 5, output_tokens: 5 })).toBeUndefined();
+});
+
+test("a long request of another agent's model has the rates of long requests, and writing to its cache those of input", () => {
+  const short = priceCall("gpt-5.4", { input_tokens: 1_000, output_tokens: 1_000_000 });
+  const long = priceCall("gpt-5.4", { input_tokens: 272_001, output_tokens: 1_000_000 });
+  expect([short?.output_micros, long?.output_micros]).toEqual([15_000_000, 22_500_000]);
+  const written = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 100_000 };
+  expect(priceCall("gpt-5.4", written)?.cache_write_micros).toBe(250_000);
+  expect(priceCall("gpt-5.6-sol", written)?.cache_write_micros).toBe(625_000);
 });
 
 describe("cache writes", () => {

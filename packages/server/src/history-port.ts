@@ -27,6 +27,8 @@ export interface AdoptTo {
 export interface HistoryPort {
   /** Names of keys that may read the history, besides admin keys. */
   readonly keys: readonly string[];
+  /** The folders that the operator opened; empty where they are the usual ones of his user. */
+  readonly roots: readonly string[];
   list(query: z.output<typeof HistoryQuery>, signal: AbortSignal): Promise<string>;
   get(sessionId: string, signal: AbortSignal): Promise<string>;
   messages(sessionId: string, query: z.output<typeof HistoryMessageQuery>, signal: AbortSignal): Promise<string>;

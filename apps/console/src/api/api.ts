@@ -18,9 +18,12 @@ export type Agent = RouteOutput<"getAgent">;
 export type Sent = RouteOutput<"getRunStep">["data"][number];
 export type ApiStep = RouteOutput<"listSteps">["data"][number];
 export type Model = RouteOutput<"listModels">["data"][number];
+export type ModelTrial = RouteOutput<"testModel">["data"][number];
+export type NewModelInput = RouteInput<"addModel">["body"];
 export type Webhook = RouteOutput<"listWebhooks">["data"][number];
 export type UsageRow = RouteOutput<"usage">["data"][number];
 export type ToolUsageRow = RouteOutput<"toolUsage">["data"][number];
+export type AuditEntry = RouteOutput<"listAudit">["data"][number];
 export type Health = RouteOutput<"health">;
 export type ApiKey = RouteOutput<"listKeys">["data"][number];
 export type NewApiKey = RouteInput<"createKey">["body"];
@@ -45,6 +48,8 @@ export interface SessionFilter {
   readonly title?: string | undefined;
   /** Without sessions that work for another one. */
   readonly isTopLevel?: boolean | undefined;
+  /** Only sessions with a call of which nobody can say whether it took effect. */
+  readonly hasUnknownEffect?: boolean | undefined;
 }
 
 export type SessionSort = "created" | "last_run" | "cost" | "title";
@@ -167,11 +172,15 @@ export function createApi(client: Client) {
       await client.revokeKey({ params: { key_id: id } });
       return undefined;
     },
+    audit: (query: RouteInput<"listAudit">["query"]) => client.listAudit({ query: { limit: 100, ...query } }),
     policy: () => client.getPolicy(),
     policyOfKey: (id: string) => client.getKeyPolicy({ params: { key_id: id } }),
 
     models: async () => (await client.listModels()).data,
-    addModel: (name: string, isDefault: boolean) => client.addModel({ body: { name, is_default: isDefault } }),
+    addModel: (body: NewModelInput) => client.addModel({ body }),
+    /** Small calls that try what a model can do; the provider charges for them. */
+    testModel: (id: string) => client.testModel({ params: { model_id: id } }),
+    removeModel: (id: string) => client.removeModel({ params: { model_id: id } }),
 
     usage: async (query: RouteInput<"usage">["query"]) => (await client.usage({ query })).data,
     toolUsage: async (query: RouteInput<"toolUsage">["query"]) => (await client.toolUsage({ query })).data,
@@ -214,8 +223,11 @@ export function createApi(client: Client) {
     exportHistory: async (id: string, format: "html" | "markdown" | "json") =>
       blobOf(await client.exportHistorySession({ ...inSession(id), query: { format } })),
     adoptHistory: (id: string) => client.adoptHistorySession(inSession(id)),
-    searchHistory: (q: string, signal?: AbortSignal) =>
-      client.searchHistory({ query: { q, limit: 100 }, ...(signal && { signal }) }),
+    searchHistory: (q: string, source: string | undefined, signal?: AbortSignal) =>
+      client.searchHistory({
+        query: { q, limit: 100, ...(source !== undefined && { source }) },
+        ...(signal && { signal }),
+      }),
     historyUsage: async (query: RouteInput<"getHistoryUsage">["query"]) =>
       (await client.getHistoryUsage({ query })).data,
     historyChanges: (options: Parameters<Client["followHistory"]>[0]): AsyncGenerator<FollowedHistory> =>
@@ -239,7 +251,8 @@ const END = 400;
 export type Api = ReturnType<typeof createApi>;
 
 function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSessions">["query"]> {
-  const { agentId, status, activity, outcome, model, tag, title, isTopLevel, sort, offset, isCounted } = query;
+  const { agentId, status, activity, outcome, model, tag, title, isTopLevel, hasUnknownEffect } = query;
+  const { sort, offset, isCounted } = query;
   return {
     limit: query.limit ?? 200,
     ...(agentId !== undefined && { agent_id: agentId }),
@@ -250,6 +263,7 @@ function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSess
     ...(tag !== undefined && { tag }),
     ...(title !== undefined && { title }),
     ...(isTopLevel === true && { top_level: "true" }),
+    ...(hasUnknownEffect === true && { has_unknown_effect: "true" }),
     ...(sort !== undefined && { sort }),
     ...(offset !== undefined && { offset }),
     ...(isCounted === true && { count: "true" }),

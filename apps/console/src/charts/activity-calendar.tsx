@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../api/context.tsx";
+import { serverNow } from "../api/server-clock.ts";
 import { plural } from "../ui/amounts.ts";
+import { READER_ZONE, dayKey, dayStart } from "../ui/local-days.ts";
 import { longDay } from "../ui/times.ts";
-import { DAY_MS } from "./day-bars.ts";
 
 const WEEKS = 22;
 const CELL = 14.5;
@@ -12,18 +13,16 @@ const TOP = 18;
 /** Runs per day of the last weeks: a column per week, Monday first. */
 export function ActivityCalendar() {
   const api = useApi();
-  const first = firstMonday(new Date());
+  const first = firstMonday(serverNow());
   const usage = useQuery({
     queryKey: ["usage", "calendar", first.toISOString()],
-    queryFn: () => api.usage({ group_by: "day", from: first.toISOString() }),
+    queryFn: () => api.usage({ group_by: "day", from: first.toISOString(), time_zone: READER_ZONE }),
     staleTime: 60_000,
   });
   const runs = new Map((usage.data ?? []).map((row) => [row.key, row.runs]));
   const most = Math.max(1, ...runs.values());
-  const today = new Date().toISOString().slice(0, 10);
-  const days = Array.from({ length: WEEKS * 7 }, (_, at) => new Date(first.getTime() + at * DAY_MS)).filter(
-    (day) => keyOf(day) <= today,
-  );
+  const today = dayKey(new Date(serverNow()));
+  const days = Array.from({ length: WEEKS * 7 }, (_, at) => dayStart(first, at)).filter((day) => dayKey(day) <= today);
   const all = [...runs.values()].reduce((sum, one) => sum + one, 0);
   return (
     <>
@@ -50,11 +49,11 @@ export function ActivityCalendar() {
           </text>
         ))}
         {days.map((day, at) => {
-          const count = runs.get(keyOf(day)) ?? 0;
+          const count = runs.get(dayKey(day)) ?? 0;
           return (
             <rect
-              key={keyOf(day)}
-              className={`heat-${levelOf(count, most)} ${keyOf(day) === today ? "today" : ""}`}
+              key={dayKey(day)}
+              className={`heat-${levelOf(count, most)} ${dayKey(day) === today ? "today" : ""}`}
               x={LEFT + Math.floor(at / 7) * CELL}
               y={TOP + (at % 7) * CELL}
               width={CELL - 2.5}
@@ -77,22 +76,15 @@ export function ActivityCalendar() {
   );
 }
 
-/** The server counts days in UTC. */
-function keyOf(day: Date): string {
-  return day.toISOString().slice(0, 10);
-}
-
-function firstMonday(now: Date): Date {
-  const monday = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
-  monday.setUTCDate(monday.getUTCDate() - ((monday.getUTCDay() + 6) % 7) - (WEEKS - 1) * 7);
-  return monday;
+function firstMonday(now: number): Date {
+  const sinceMonday = (new Date(now).getDay() + 6) % 7;
+  return dayStart(now, -sinceMonday - (WEEKS - 1) * 7);
 }
 
 function months(first: Date): readonly { week: number; name: string }[] {
   const found: { week: number; name: string }[] = [];
   for (let week = 0; week < WEEKS; week++) {
-    const day = new Date(first.getTime() + week * 7 * DAY_MS);
-    const name = day.toLocaleString("en-GB", { month: "short", timeZone: "UTC" });
+    const name = dayStart(first, week * 7).toLocaleString("en-GB", { month: "short" });
     if (name !== found.at(-1)?.name && (found.length === 0 || week - (found.at(-1)?.week ?? 0) > 1))
       found.push({ week, name });
   }

@@ -1,18 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../api/context.tsx";
+import { serverNow } from "../api/server-clock.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { money, percent, short } from "../ui/amounts.ts";
+import { dayStart } from "../ui/local-days.ts";
 import { Figure } from "../usage/figure.tsx";
 import { sentTokens, sum } from "../usage/sums.ts";
-import { DAY_MS } from "./day-bars.ts";
 
 /** What was spent today and in seven days, by model. Days are those of the reader. */
 export function CostCard() {
   const api = useApi();
-  const today = new Date();
-  today.setHours(0, 0, 0, 0);
-  const key = today.toISOString();
-  const week = new Date(today.getTime() - 6 * DAY_MS).toISOString();
+  const key = dayStart(serverNow()).toISOString();
+  const week = dayStart(serverNow(), -6).toISOString();
   const now = useQuery({
     queryKey: ["usage", "today", key],
     queryFn: () => api.usage({ group_by: "model", from: key }),

@@ -1,7 +1,6 @@
+import { dayKey, dayStart } from "../ui/local-days.ts";
 import { shortDay } from "../ui/times.ts";
 import type { Bar } from "./stacked-bars.tsx";
-
-export const DAY_MS = 86_400_000;
 
 interface DayBarsOptions {
   readonly from: Date;
@@ -10,12 +9,12 @@ interface DayBarsOptions {
   readonly valuesOf: (day: string) => readonly number[];
 }
 
-/** A bar for each day, the last of which is today and not over. Days are those of UTC, as servers add them up. */
+/** A bar for each day, the last of which is today and not over. Days are those of the reader. */
 export function dayBars({ from, days, valuesOf }: DayBarsOptions): readonly Bar[] {
   const every = Math.ceil(days / 6);
   return Array.from({ length: days }, (_, at) => {
-    const date = new Date(from.getTime() + at * DAY_MS);
-    const day = date.toISOString().slice(0, 10);
+    const date = dayStart(from, at);
+    const day = dayKey(date);
     const isToday = at === days - 1;
     return {
       key: day,

@@ -32,9 +32,9 @@ export function LastSessions({ sessions, agents, history = [], most = 50 }: Last
         <li key={row.href}>
           <Link href={row.href}>
             {row.state === null ? (
-              <span className="st idle" title="Claude Code">
+              <span className="st idle" title={row.source}>
                 <Icon name="cc" small />
-                <span className="sr">Claude Code</span>
+                <span className="sr">{visibleLine(row.source)}</span>
               </span>
             ) : (
               <StateMark state={row.state} />

@@ -1,22 +1,60 @@
-import { useState } from "react";
-import { useHealth } from "../api/context.tsx";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { useMe } from "../api/context.tsx";
+import { AuditSection } from "../settings/audit-section.tsx";
+import { BrowserSection } from "../settings/browser-section.tsx";
+import { HealthSection } from "../settings/health-section.tsx";
+import { HistorySection } from "../settings/history-section.tsx";
 import { KeysSection } from "../settings/keys-section.tsx";
 import { MeSection } from "../settings/me-section.tsx";
 import { ModelsSection } from "../settings/models-section.tsx";
 import { PolicySection } from "../settings/policy-section.tsx";
 import { WebhooksSection } from "../settings/webhooks-section.tsx";
-import { turnNoticesOff, turnNoticesOn, wantsNotices } from "../shell/notices.ts";
-import { type Theme, applyTheme, chosenTheme } from "../shell/theme.ts";
-import { StateWord } from "../ui/status.tsx";
+import { MissingPage } from "../shell/missing-page.tsx";
 
-const THEMES: readonly (readonly [theme: Theme, word: string])[] = [
-  ["system", "As the system"],
-  ["light", "Light"],
-  ["dark", "Dark"],
+interface Part {
+  /** Its place in the address, after /settings. */
+  readonly path: string;
+  readonly word: string;
+  /** Only admin keys see it. */
+  readonly isForAdmins?: true;
+  readonly content: ReactNode;
+}
+
+const PARTS: readonly Part[] = [
+  {
+    path: "",
+    word: "General",
+    content: (
+      <>
+        <BrowserSection />
+        <MeSection />
+        <PolicySection />
+        <div className="stack">
+          <HealthSection />
+          <HistorySection />
+        </div>
+      </>
+    ),
+  },
+  { path: "/keys", word: "Keys", isForAdmins: true, content: <KeysSection /> },
+  { path: "/models", word: "Models", content: <ModelsSection /> },
+  { path: "/webhooks", word: "Webhooks", isForAdmins: true, content: <WebhooksSection /> },
+  { path: "/audit", word: "Audit log", isForAdmins: true, content: <AuditSection /> },
 ];
 
-/** This browser, and what the server lets an admin see of itself. */
-export function SettingsPage({ onLogOut }: { onLogOut: () => void }) {
+interface SettingsPageProps {
+  /** What stands behind /settings in the address. */
+  readonly path: string;
+  readonly onLogOut: () => void;
+}
+
+/** This browser, and what the server lets a key see and change of itself. */
+export function SettingsPage({ path, onLogOut }: SettingsPageProps) {
+  const { data: me } = useMe();
+  const isAdmin = me?.key.scopes.includes("admin") === true;
+  const shown = PARTS.find((part) => part.path === path);
+  if (!shown) return <MissingPage />;
   return (
     <>
       <header className="top">
@@ -26,114 +64,21 @@ export function SettingsPage({ onLogOut }: { onLogOut: () => void }) {
           Log out
         </button>
       </header>
-      <div className="scroll">
-        <div className="page settings">
-          <BrowserSection />
-          <MeSection />
-          <PolicySection />
-          <HealthSection />
-          <KeysSection />
-          <ModelsSection />
-          <WebhooksSection />
-        </div>
+      <nav className="bar parts" aria-label="Parts of the settings">
+        {PARTS.filter(({ isForAdmins }) => isAdmin || !isForAdmins).map((part) => (
+          <Link
+            key={part.path}
+            href={`/settings${part.path}`}
+            className="part"
+            aria-current={part === shown ? "page" : undefined}
+          >
+            {part.word}
+          </Link>
+        ))}
+      </nav>
+      <div className="scroll" tabIndex={0} role="region" aria-label={shown.word}>
+        <div className="page settings">{shown.content}</div>
       </div>
     </>
-  );
-}
-
-function BrowserSection() {
-  const [theme, setTheme] = useState(chosenTheme);
-  const [hasNotices, setNotices] = useState(wantsNotices);
-  return (
-    <section>
-      <div className="h">
-        <h2>This browser</h2>
-      </div>
-      <div className="card pad form">
-        <div className="setrow">
-          <span>Theme</span>
-          <span className="seg" role="group" aria-label="Theme">
-            {THEMES.map(([value, word]) => (
-              <button
-                key={value}
-                type="button"
-                aria-pressed={theme === value}
-                onClick={() => {
-                  applyTheme(value);
-                  setTheme(value);
-                }}
-              >
-                {word}
-              </button>
-            ))}
-          </span>
-        </div>
-        <div className="setrow">
-          <span>
-            Tell me in the browser when something waits
-            <span className="lbl block">While a page of the console is open and not looked at.</span>
-          </span>
-          <button
-            type="button"
-            className="btn"
-            onClick={() => {
-              if (!hasNotices) return void turnNoticesOn().then(setNotices);
-              turnNoticesOff();
-              return setNotices(false);
-            }}
-          >
-            {hasNotices ? "Turn off" : "Turn on"}
-          </button>
-        </div>
-      </div>
-    </section>
-  );
-}
-
-function HealthSection() {
-  const health = useHealth();
-  return (
-    <section>
-      <div className="h">
-        <h2>Health</h2>
-        <span className="end num">version {health.data?.version ?? "…"}</span>
-      </div>
-      <div className="card">
-        <table className="tbl">
-          <thead>
-            <tr>
-              <th scope="col">Part</th>
-              <th scope="col">State</th>
-              <th scope="col" className="r w-num">
-                Answers in
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {(
-              health.data?.dependencies ?? [
-                {
-                  name: "server",
-                  status: health.isError ? ("failed" as const) : ("ok" as const),
-                  latency_ms: 0,
-                  detail: "",
-                },
-              ]
-            ).map((part) => (
-              <tr key={part.name}>
-                <td className="t">{part.name}</td>
-                <td title={part.detail}>
-                  <StateWord
-                    state={part.status === "ok" ? "done" : "failed"}
-                    word={part.status === "ok" ? (part.detail === "" ? "Works" : part.detail) : part.detail}
-                  />
-                </td>
-                <td className="r">{Math.round(part.latency_ms * 10) / 10} ms</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
   );
 }

@@ -7,6 +7,7 @@ import { StackedBars } from "../charts/stacked-bars.tsx";
 import { grouped, money } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { CapsSection } from "../usage/caps-section.tsx";
 import { callCells, costCells, dayTable } from "../usage/day-table.ts";
 import { saveUsage } from "../usage/save-usage.ts";
 import { SessionTable } from "../usage/session-table.tsx";
@@ -20,7 +21,7 @@ import { UsageTop } from "../usage/usage-top.tsx";
 
 const HistoryUsage = lazy(async () => ({ default: (await import("../usage/history-usage.tsx")).HistoryUsage }));
 
-/** What was spent, by day and model, agent, project or tool. Days are those of UTC, as the server adds them up. */
+/** What was spent, by day and model, agent, project, tool or key. Days are those of the reader. */
 export function UsagePage() {
   const me = useMe();
   const range = useUsageRange();
@@ -29,7 +30,7 @@ export function UsagePage() {
   const by = usageKeyOf(asked);
   const usage = useUsage(range, by);
   const hasHistory = me.data?.server.history.available ?? false;
-  const isHistory = hasHistory && source === "claude-code";
+  const isHistory = hasHistory && source === "agents";
   return (
     <>
       <UsageTop
@@ -44,7 +45,7 @@ export function UsagePage() {
       <div className="scroll" tabIndex={0} role="region" aria-label="Usage">
         {isHistory ? (
           <Suspense fallback={<LoadingRows rows={8} />}>
-            <HistoryUsage from={range.from} days={range.days} />
+            <HistoryUsage range={range} />
           </Suspense>
         ) : usage.models.isLoading ? (
           <LoadingRows rows={8} />
@@ -71,15 +72,26 @@ function useUsage({ bounds }: UsageRange, by: UsageKey) {
   const agents = useQuery(rowsBy("agent"));
   const sessions = useQuery(rowsBy("session"));
   const byDay = useQuery(rowsBy(`day,${by === "tool" ? "model" : by}`));
+  const keys = useQuery(rowsBy("key"));
   const tools = useQuery({ queryKey: ["usage", "tools", bounds], queryFn: () => api.toolUsage(bounds) });
   return {
     models,
     agents: agents.data ?? [],
     sessions: sessions.data ?? [],
+    keys: keys.data ?? [],
     byDay: byDay.data ?? [],
     tools: tools.data ?? [],
   };
 }
+
+/** What a row without a name is called. */
+const NOBODY: Readonly<Record<UsageKey, string>> = {
+  model: "No model",
+  agent: "No agent",
+  project: "No project",
+  tool: "No tool",
+  key: "Without a key",
+};
 
 interface SkeinUsageProps {
   readonly usage: ReturnType<typeof useUsage>;
@@ -90,7 +102,7 @@ interface SkeinUsageProps {
 function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
   const agents = useAgents();
   const agentName = (id: string): string => agents.data?.find((agent) => agent.id === id)?.name ?? "A deleted agent";
-  const nameOf = (key: string): string => (by === "agent" ? agentName(key) : key === "" ? "No project" : key);
+  const nameOf = (key: string): string => (by === "agent" ? agentName(key) : key === "" ? NOBODY[by] : key);
   const models = (usage.models.data ?? []).toSorted((one, other) => other.cost_micros - one.cost_micros);
   const table = dayTable(by === "tool" ? callCells(usage.tools) : costCells(usage.byDay), nameOf);
   const what = by === "tool" ? "Calls" : "Cost";
@@ -117,6 +129,8 @@ function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
             nameOf={(row) => agentName(row.key)}
             hrefOf={(row) => `/agents/${row.key}`}
           />
+          <CapsSection />
+          <UsageTable title="Keys" rows={usage.keys} nameOf={(row) => (row.key === "" ? NOBODY.key : row.key)} />
           <ToolTable rows={usage.tools} />
         </div>
       </div>

@@ -151,7 +151,7 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
         <div className="cmd">
           <pre>
             <span className="faint">$ </span>
-            {visible(values["command"])}
+            <Words text={visible(values["command"])} />
           </pre>
           <CopyButton text={values["command"]} className="code-copy" />
         </div>
@@ -159,6 +159,19 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
       </>
     );
   return <Values values={values} isWhole={isWhole} />;
+}
+
+/** Text that breaks at its spaces: `--to` must not become `-` and `-to`. A word that is longer than the line still breaks. */
+function Words({ text }: { text: string }) {
+  return text.split(/(\s+)/).map((part, at) =>
+    at % 2 === 0 && part.includes("-") ? (
+      <span key={at} className="word">
+        {part}
+      </span>
+    ) : (
+      part
+    ),
+  );
 }
 
 const EDIT_VALUES =

@@ -1,9 +1,13 @@
 import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react/menu";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Agent } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { sourceName } from "./listed-row.ts";
 
 const STATUSES: readonly (readonly [value: string, word: string])[] = [
   ["waiting", "Waits for you"],
@@ -12,6 +16,7 @@ const STATUSES: readonly (readonly [value: string, word: string])[] = [
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],
   ["idle", "Idle"],
+  ["unknown", "Effect unknown"],
 ];
 const SORTS: readonly (readonly [value: string, word: string])[] = [
   ["changed", "Last run"],
@@ -27,16 +32,11 @@ interface FiltersProps {
   readonly hasHistory: boolean;
 }
 
-const SOURCES: readonly (readonly [value: string, word: string])[] = [
-  ["skein", "Skein"],
-  ["claude-code", "Claude Code"],
-];
-
 /** What is shown and in which order. Each choice is one value of the address. */
 export function Filters({ agents, models, hasHistory }: FiltersProps) {
   return (
     <div className="filters">
-      {hasHistory && <Choice name="source" label="Source" values={SOURCES} />}
+      {hasHistory && <SourceChoice />}
       <Choice name="status" label="Status" values={STATUSES} />
       <Choice name="agent" label="Agent" values={agents.map(({ id, name }) => [id, visibleLine(name)])} />
       <Choice name="model" label="Model" values={models.map((model) => [model, shortModel(visibleLine(model))])} />
@@ -47,18 +47,48 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
   );
 }
 
+/** Skein, and the agents that have sessions on this machine. Which ones is asked when somebody wants to choose. */
+function SourceChoice() {
+  const api = useApi();
+  const [isWanted, setWanted] = useState(false);
+  const [chosen] = useQueryValue("source");
+  const found = useQuery({
+    queryKey: ["history", "sources"],
+    // Not every agent writes down what it used: the latest sessions name those that do not.
+    queryFn: async () => {
+      const [used, latest] = await Promise.all([
+        api.historyUsage({ group_by: "source" }),
+        api.historySessions({ offset: 0 }),
+      ]);
+      return [...used.map(({ key }) => key), ...latest.data.map(({ source }) => source)];
+    },
+    enabled: isWanted,
+    staleTime: 600_000,
+  });
+  const sources = new Set(["skein", "claude-code", ...(found.data ?? []), ...(chosen === null ? [] : [chosen])]);
+  return (
+    <Choice
+      name="source"
+      label="Source"
+      values={[...sources].map((source) => [source, sourceName(source)])}
+      onOpen={() => setWanted(true)}
+    />
+  );
+}
+
 interface ChoiceProps {
   readonly name: string;
   readonly label: string;
   readonly values: readonly (readonly [value: string, word: string])[];
   readonly isSort?: boolean;
+  readonly onOpen?: () => void;
 }
 
-function Choice({ name, label, values, isSort = false }: ChoiceProps) {
+function Choice({ name, label, values, isSort = false, onOpen }: ChoiceProps) {
   const [chosen, choose] = useQueryValue(name);
   const word = values.find(([value]) => value === chosen)?.[1];
   return (
-    <MenuProvider>
+    <MenuProvider setOpen={(isOpen) => isOpen && onOpen?.()}>
       <MenuButton className={isSort ? "btn quiet" : `filter ${chosen === null ? "" : "on"}`}>
         {!isSort && chosen === null && <Icon name="plus" small />}
         {isSort ? (word ?? label) : word === undefined ? label : `${label}: ${word}`}

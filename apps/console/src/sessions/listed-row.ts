@@ -21,13 +21,15 @@ export interface ListedRow {
   /** When it was last at work. */
   readonly at: string;
   readonly isFork: boolean;
+  /** A call of a tool may or may not have taken effect. */
+  readonly hasUnknownEffect: boolean;
   readonly tags: readonly string[];
 }
 
 export function rowOfSession(session: Session, agentName: string, now: number): ListedRow {
   return {
     id: session.id,
-    source: "Skein",
+    source: sourceName("skein"),
     href: `/sessions/${session.id}`,
     title: titleOf(session),
     state: stateOf(session),
@@ -38,6 +40,7 @@ export function rowOfSession(session: Session, agentName: string, now: number): 
     costMicros: session.cost_micros,
     at: session.last_run_at ?? session.created_at,
     isFork: session.parent_session_id !== null,
+    hasUnknownEffect: session.has_unknown_effect,
     tags: session.tags,
   };
 }
@@ -61,12 +64,14 @@ export function rowOfHistory(session: HistorySession): ListedRow {
     costMicros: session.cost_micros,
     at: session.last_activity_at,
     isFork: false,
+    hasUnknownEffect: false,
     tags: [],
   };
 }
 
 /** Agents whose sessions the server reads from their own files. */
 const SOURCES: Readonly<Record<string, string>> = {
+  skein: "Skein",
   "claude-code": "Claude Code",
   "claude-desktop": "Claude Desktop",
   codex: "Codex",

@@ -23,6 +23,11 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
+/** The agent whose own sessions are wanted; undefined for all of them. */
+export function agentOf({ source }: Asked): string | undefined {
+  return source === null || source === "skein" ? undefined : source;
+}
+
 /** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
 export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
   return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
@@ -42,4 +47,5 @@ const STATES: Readonly<Record<string, SessionFilter>> = {
   failed: { activity: "idle", outcome: "failed" },
   cancelled: { activity: "idle", outcome: "cancelled" },
   idle: { status: "pending" },
+  unknown: { hasUnknownEffect: true },
 };

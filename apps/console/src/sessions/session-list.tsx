@@ -5,7 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { briefDuration, money, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Marked } from "../ui/marked.tsx";
-import { StateWord } from "../ui/status.tsx";
+import { StateMark, StateWord } from "../ui/status.tsx";
 import { dayHeading, fullTime, when } from "../ui/times.ts";
 import type { ListedRow } from "./listed-row.ts";
 import type { SessionRows } from "./use-session-rows.ts";
@@ -145,6 +145,7 @@ function SessionRow({ row, index, isChosen, search, excerpt, hasSources }: Sessi
             <Marked text={`…${visibleLine(excerpt)}…`} search={search} />
           </span>
         )}
+        {row.hasUnknownEffect && <StateMark state="unknown" word="An effect is unknown" />}
         {row.isFork && (
           <span className="chip" title="A fork">
             <Icon name="fork" small />

@@ -6,7 +6,9 @@ import type { SessionRows } from "./use-session-rows.ts";
 /** How many sessions are listed, how far the search came, and the keys of the list. */
 export function SessionsFooter({ rows: { total, isSearching, said } }: { rows: SessionRows }) {
   return (
-    <footer className="statusbar">
+    <footer
+      className={`statusbar ${isSearching || said.error !== null || said.searchedUntil !== null ? "" : "is-calm"}`}
+    >
       <span className="num">
         {total === undefined ? "" : `${grouped(total)} ${total === 1 ? "session" : "sessions"}`}
       </span>

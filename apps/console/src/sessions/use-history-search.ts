@@ -8,8 +8,11 @@ import { type ListedRow, sourceName } from "./listed-row.ts";
 /** Shorter words are in nearly every session. */
 const SHORTEST = 2;
 
-/** Sessions of Claude Code in which the words stand, each once, with the best place in it. */
-export function useHistorySearch(search: string): {
+/** Sessions of other agents in which the words stand, each once, with the best place in it. */
+export function useHistorySearch(
+  search: string,
+  source: string | undefined,
+): {
   readonly rows: readonly ListedRow[];
   readonly excerpts: ReadonlyMap<string, string>;
   readonly isSearching: boolean;
@@ -17,8 +20,8 @@ export function useHistorySearch(search: string): {
   const api = useApi();
   const isAsked = search.length >= SHORTEST;
   const found = useQuery({
-    queryKey: ["history", "search", search],
-    queryFn: ({ signal }) => api.searchHistory(search, signal),
+    queryKey: ["history", "search", search, source],
+    queryFn: ({ signal }) => api.searchHistory(search, source, signal),
     enabled: isAsked,
     retry: false,
     staleTime: 30_000,
@@ -40,7 +43,7 @@ function rowOfMatch(match: HistoryMatch): ListedRow {
   const place = match.agent_id === null ? `at=${match.offset}` : `agent=${match.agent_id}&at=${match.offset}`;
   return {
     id: match.session_id,
-    source: sourceName("claude-code"),
+    source: sourceName(match.source),
     href: `/history/${match.session_id}?${place}`,
     title: match.title ?? `Session ${shortId(match.session_id)}`,
     state: null,
@@ -51,6 +54,7 @@ function rowOfMatch(match: HistoryMatch): ListedRow {
     costMicros: null,
     at: match.created_at,
     isFork: false,
+    hasUnknownEffect: false,
     tags: [],
   };
 }

@@ -4,7 +4,7 @@ import { useChangedRows } from "../api/changes.ts";
 import { useApi, useMe } from "../api/context.tsx";
 import { type ListedRow, rowOfHistory, rowOfMatch, rowOfSession } from "./listed-row.ts";
 import { mergedPages } from "./merged-pages.ts";
-import { type Asked, filterOf, isOnlySkein, sortOf } from "./session-filter.ts";
+import { type Asked, agentOf, filterOf, isOnlySkein, sortOf } from "./session-filter.ts";
 import { useHistorySearch } from "./use-history-search.ts";
 import type { Pages } from "./pages.ts";
 import { usePages } from "./use-pages.ts";
@@ -40,12 +40,13 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   const hasHistory = me.data?.server.history.available ?? false;
   const withHistory = hasHistory && !isOnlySkein(asked);
   const words = search.trim();
-  const isSkeinWanted = asked.source !== "claude-code";
+  const source = agentOf(asked);
+  const isSkeinWanted = source === undefined;
   const skein = useSkeinPages(asked, { title: words, isWanted: isSkeinWanted });
   const sort = sortOf(asked);
-  const history = useHistoryPages(words, { sort, isWanted: withHistory });
+  const history = useHistoryPages({ title: words, source, sort }, withHistory);
   const said = useSaid(isSkeinWanted ? words : "", filterOf(asked, ""));
-  const found = useHistorySearch(withHistory ? words : "");
+  const found = useHistorySearch(withHistory ? words : "", source);
   const titled = mergedPages<Session, HistorySession>(
     { pages: skein, keyOf: SKEIN_KEYS[sort] },
     { pages: history, keyOf: HISTORY_KEYS[sort] },
@@ -115,15 +116,23 @@ const HISTORY_KEYS: Readonly<Record<SessionSort, (session: HistorySession) => st
   title: ({ title }) => title?.toLowerCase() ?? LAST,
 };
 
-function useHistoryPages(
-  title: string,
-  { sort, isWanted }: { sort: SessionSort; isWanted: boolean },
-): Pages<HistorySession> {
+interface HistoryAsked {
+  readonly title: string;
+  /** The agent whose sessions are wanted; undefined for all. */
+  readonly source: string | undefined;
+  readonly sort: SessionSort;
+}
+
+function useHistoryPages({ title, source, sort }: HistoryAsked, isWanted: boolean): Pages<HistorySession> {
   const api = useApi();
-  const order = sort === "last_run" ? {} : { sort };
+  const query = {
+    ...(sort !== "last_run" && { sort }),
+    ...(title !== "" && { title }),
+    ...(source !== undefined && { source }),
+  };
   return usePages<HistorySession>({
-    queryKey: ["history", "page", title, sort],
+    queryKey: ["history", "page", query],
     isWanted,
-    ask: (offset, signal) => api.historySessions({ offset, ...order, ...(title !== "" && { title }) }, signal),
+    ask: (offset, signal) => api.historySessions({ offset, ...query }, signal),
   });
 }

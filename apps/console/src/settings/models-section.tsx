@@ -1,72 +1,58 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { sentenceOf } from "../api/api.ts";
-import { useApi, useModels } from "../api/context.tsx";
-import { visibleLine } from "../text/safe-text.ts";
-import { when } from "../ui/times.ts";
+import { useApi, useMe, useModels } from "../api/context.tsx";
+import { ModelRow } from "./model-row.tsx";
+import { NewModel } from "./new-model.tsx";
 
-/** Models that agents, sessions and messages can name. */
+/** Models that agents, sessions and messages can name: how each is reached, whether it works, which one is the default. */
 export function ModelsSection() {
   const api = useApi();
   const queries = useQueryClient();
+  const { data: me } = useMe();
+  const isAdmin = me?.key.scopes.includes("admin") === true;
   const models = useModels();
-  const [name, setName] = useState("");
   const [problem, setProblem] = useState<string>();
-  const add = async (model: string, isDefault: boolean): Promise<void> => {
+  const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
     setProblem(undefined);
     try {
-      await api.addModel(model, isDefault);
-      setName("");
+      await work();
       await queries.invalidateQueries({ queryKey: ["models"] });
+      return true;
     } catch (error) {
       setProblem(sentenceOf(error));
+      return false;
     }
   };
   return (
-    <section>
+    <section className="wide">
       <div className="h">
         <h2>Models</h2> <span className="n">{models.data?.length ?? ""}</span>
       </div>
       <div className="card">
-        {(models.data ?? []).length === 0 ? (
-          <p className="pad lbl">None is listed: agents name their models themselves.</p>
-        ) : (
-          <ul className="lastlist">
-            {(models.data ?? []).map((model) => (
-              <li key={model.id} className="setitem">
-                <code className="grow cut">{visibleLine(model.name)}</code>
-                {model.is_default ? (
-                  <span className="chip">default</span>
-                ) : (
-                  <button type="button" className="btn quiet" onClick={() => void add(model.name, true)}>
-                    Make default
-                  </button>
-                )}
-                <span className="faint num">{when(model.created_at)}</span>
-              </li>
-            ))}
-          </ul>
+        {models.isError && <p className="pad lbl">{sentenceOf(models.error)}</p>}
+        {models.data?.length === 0 && (
+          <p className="pad lbl">
+            No model is listed. Agents name their models themselves; one that is listed can be the default.
+          </p>
         )}
-        <form
-          className="setform"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (name.trim() !== "") void add(name.trim(), false);
-          }}
-        >
-          <label className="field grow">
-            <span className="sr">Name of a model</span>
-            <input placeholder="claude-sonnet-5-5" value={name} onChange={(event) => setName(event.target.value)} />
-          </label>
-          <button type="submit" className="btn" disabled={name.trim() === ""}>
-            Add
-          </button>
-        </form>
+        <ul className="lastlist">
+          {(models.data ?? []).map((model) => (
+            <ModelRow
+              key={model.id}
+              model={model}
+              isAdmin={isAdmin}
+              onDefault={() => void attempt(() => api.addModel({ name: model.name, is_default: true }))}
+              onRemove={() => void attempt(() => api.removeModel(model.id))}
+            />
+          ))}
+        </ul>
         {problem !== undefined && (
           <p className="say-failed pad" role="alert">
             {problem}
           </p>
         )}
+        {isAdmin && <NewModel onAdd={(input) => attempt(() => api.addModel(input))} />}
       </div>
     </section>
   );

@@ -110,10 +110,9 @@ function rank(session: Session): number {
 /** The same places on a phone, at the bottom. */
 export function TabBar({ waiting }: { waiting: number }) {
   const [path] = useLocation();
-  const tabs = PLACES.filter(([href]) => ["/", "/sessions", "/agents", "/usage", "/settings"].includes(href));
   return (
     <nav className="tabbar" aria-label="Main, at the bottom">
-      {tabs.map(([href, name, icon]) => (
+      {PLACES.map(([href, name, icon]) => (
         <Link key={href} href={href} aria-current={isAt(path, href) ? "page" : undefined}>
           <Icon name={icon} />
           {name}

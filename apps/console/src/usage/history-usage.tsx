@@ -1,29 +1,34 @@
 import { useQuery } from "@tanstack/react-query";
+import type { RouteInput } from "@skein/protocol";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { type HistoryUsageRow, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { DAY_MS, dayBars } from "../charts/day-bars.ts";
+import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { clock, shortDay } from "../ui/times.ts";
+import { useQueryValue } from "../ui/use-query-value.ts";
+import { sourceName } from "../sessions/listed-row.ts";
 import { Figure } from "./figure.tsx";
 import { sentTokens, sum } from "./sums.ts";
+import type { UsageRange } from "./usage-range.ts";
 import { NumberHeads, TableSection } from "./table-section.tsx";
 
 const BLOCKS = 10;
 
-/** What Claude Code's own sessions used, by day, model, project, tool and block of five hours. */
-export function HistoryUsage({ from, days }: { from: Date; days: number }) {
+/** What the sessions of other agents used, by agent, day, model, project, tool and block of five hours. One agent alone: `?agent=codex`. */
+export function HistoryUsage({ range: { from, days, bounds } }: { range: UsageRange }) {
   const api = useApi();
-  const range = { from: from.toISOString(), to: new Date(from.getTime() + days * DAY_MS).toISOString() };
-  const by = (group_by: "day" | "model" | "project" | "session" | "block" | "tool") => ({
-    queryKey: ["history", "usage", group_by, range.from, days],
-    queryFn: () => api.historyUsage({ group_by, ...range }),
+  const [agent, setAgent] = useQueryValue("agent");
+  const by = (group_by: NonNullable<RouteInput<"getHistoryUsage">["query"]>["group_by"], source = agent) => ({
+    queryKey: ["history", "usage", group_by, bounds, source],
+    queryFn: () => api.historyUsage({ group_by, ...bounds, ...(source !== null && { source }) }),
     retry: false,
   });
+  const sources = useQuery(by("source", null));
   const byDay = useQuery(by("day"));
   const models = useQuery(by("model"));
   const projects = useQuery(by("project"));
@@ -38,7 +43,7 @@ export function HistoryUsage({ from, days }: { from: Date; days: number }) {
   if (byDay.isLoading || models.isLoading) return <LoadingRows rows={8} />;
   if (byDay.isError)
     return (
-      <Nothing title="Usage of Claude Code cannot be shown" state="failed">
+      <Nothing title="Usage of other agents cannot be shown" state="failed">
         {sentenceOf(byDay.error)}
       </Nothing>
     );
@@ -63,12 +68,28 @@ export function HistoryUsage({ from, days }: { from: Date; days: number }) {
         bars={dayBars({ from, days, valuesOf: (day) => [cost.get(day) ?? 0] })}
         series={["All models"]}
         format={money}
-        label={`Cost per day of Claude Code's sessions, ${days} days`}
+        label={`Cost per day of other agents' sessions, ${days} days`}
       />
       <p className="lbl">
         Estimated: prices of the table for each call in the transcripts. A subscription is billed otherwise.
       </p>
+      {agent !== null && (
+        <p>
+          <button type="button" className="filter on" onClick={() => setAgent(null)}>
+            Only {visibleLine(sourceName(agent))} ×
+          </button>
+        </p>
+      )}
       <div className="two">
+        <Table
+          title="Agents"
+          rows={sources.data ?? []}
+          name={(row) => (
+            <button type="button" className="plain link" onClick={() => setAgent(row.key)}>
+              {visibleLine(sourceName(row.key))}
+            </button>
+          )}
+        />
         <Table title="Models" rows={rows} name={(row) => shortModel(visibleLine(row.key))} />
         <Table title="Projects" rows={projects.data ?? []} name={(row) => visibleLine(row.key)} />
         <Table title="Blocks of five hours" rows={latestBlocks(blocks.data ?? [])} name={blockName} />

@@ -4,6 +4,7 @@ export const USAGE_KEYS = [
   ["agent", "Agent"],
   ["project", "Project"],
   ["tool", "Tool"],
+  ["key", "Key"],
 ] as const;
 export type UsageKey = (typeof USAGE_KEYS)[number][0];
 

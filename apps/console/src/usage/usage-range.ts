@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { serverNow } from "../api/server-clock.ts";
-import { DAY_MS } from "../charts/day-bars.ts";
+import { READER_ZONE, dayStart } from "../ui/local-days.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /** The ranges of the page: their value in the address, their words, how many days they have. */
@@ -15,17 +15,17 @@ export interface UsageRange {
   readonly from: Date;
   readonly days: number;
   /** The same for a request. */
-  readonly bounds: { readonly from: string; readonly to: string };
+  readonly bounds: { readonly from: string; readonly to: string; readonly time_zone: string };
   readonly choose: (value: string) => void;
 }
 
-/** The days that the address asks for, of UTC; the last one is today. */
+/** The days that the address asks for, in the reader's time zone; the last one is today. */
 export function useUsageRange(): UsageRange {
   const [value, setValue] = useQueryValue("range");
   const days = RANGES.find(([one]) => one === value)?.[2] ?? 30;
-  const from = useMemo(() => new Date(Math.floor(serverNow() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS), [days]);
+  const from = useMemo(() => dayStart(serverNow(), 1 - days), [days]);
   const bounds = useMemo(
-    () => ({ from: from.toISOString(), to: new Date(from.getTime() + days * DAY_MS).toISOString() }),
+    () => ({ from: from.toISOString(), to: dayStart(from, days).toISOString(), time_zone: READER_ZONE }),
     [from, days],
   );
   return { from, days, bounds, choose: (next) => setValue(next === "30" ? null : next) };

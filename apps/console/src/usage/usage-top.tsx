@@ -26,9 +26,9 @@ export function UsageTop({ range, by, onBy, hasHistory, isHistory, onSource, onS
             label="Source"
             values={[
               ["skein", "Skein"],
-              ["claude-code", "Claude Code"],
+              ["agents", "Other agents"],
             ]}
-            chosen={isHistory ? "claude-code" : "skein"}
+            chosen={isHistory ? "agents" : "skein"}
             onChoose={(source) => onSource(source === "skein" ? null : source)}
           />
         )}

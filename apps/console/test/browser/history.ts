@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, openSync, closeSync, writeSync } from "node:fs";
+import { appendFileSync, mkdirSync, openSync, closeSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
@@ -47,9 +47,28 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.getByRole("button", { name: "Adopt into Skein" }).click();
       await page.waitForURL(/sessions\/3f6d2c1e/);
       await page.locator(".md", { hasText: "Test a restore" }).waitFor();
-      await page.goto(`${world.url}/usage?source=claude-code`);
+      await page.goto(`${world.url}/usage?source=agents`);
       await page.getByRole("heading", { name: "Blocks of five hours" }).waitFor();
       await page.getByRole("cell", { name: "/home/ada/infra" }).waitFor();
+      await page.close();
+    });
+
+    test("those of other agents stand beside them, and the source chooses", async ({ expect }) => {
+      const { world } = shared;
+      writeCodexSession(join(world.claudeFolder, "../.codex"));
+      const page = await world.open("/sessions?q=colour+of+the+logo");
+      await page.locator(".srow", { hasText: "Match the colour of the logo" }).waitFor({ timeout: 20_000 });
+      await page.getByRole("button", { name: "Source" }).click();
+      await page.getByRole("menuitem", { name: "Codex" }).click({ timeout: 20_000 });
+      await page.waitForURL(/source=codex/);
+      await expect
+        .poll(() => page.locator(".srow a.strong").allInnerTexts(), { timeout: 10_000 })
+        .toEqual([expect.stringContaining("Match the colour of the logo")]);
+      await page.getByRole("searchbox").fill("cornflower");
+      await page.locator(".excerpt", { hasText: "cornflower" }).waitFor({ timeout: 20_000 });
+      await page.locator(".srow a.strong").first().click();
+      await page.waitForURL(/history/);
+      await page.locator(".md", { hasText: "It is cornflower blue now." }).waitFor();
       await page.close();
     });
 
@@ -121,4 +140,29 @@ function line(number: number, type: "user" | "assistant", text: string): string 
     uuid: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
     timestamp: new Date(Date.UTC(2026, 10, 1) + number * 1000).toISOString(),
   })}\n`;
+}
+
+/** A session as Codex writes it. */
+function writeCodexSession(home: string): void {
+  const folder = join(home, "sessions/2026/11/17");
+  const id = "0198c0de-0000-7000-8000-0000000000c1";
+  mkdirSync(folder, { recursive: true });
+  const said = (role: "user" | "assistant", text: string) => ({
+    type: "response_item",
+    payload: { type: "message", role, content: [{ type: role === "user" ? "input_text" : "output_text", text }] },
+  });
+  const lines = [
+    {
+      type: "session_meta",
+      payload: { id, cwd: "/home/ada/brand", originator: "codex_cli_rs", cli_version: "0.42.0" },
+    },
+    { type: "turn_context", payload: { cwd: "/home/ada/brand", model: "gpt-5-codex" } },
+    said("user", "Match the colour of the logo"),
+    { type: "event_msg", payload: { type: "user_message", message: "Match the colour of the logo", kind: "plain" } },
+    said("assistant", "It is cornflower blue now."),
+  ];
+  const text = lines.map((line, at) =>
+    JSON.stringify({ timestamp: new Date(Date.UTC(2026, 10, 17, 9, 0, at)).toISOString(), ...line }),
+  );
+  writeFileSync(join(folder, `rollout-2026-11-17T09-00-00-${id}.jsonl`), `${text.join("\n")}\n`);
 }

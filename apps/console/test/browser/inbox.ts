@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import type { World } from "./world.ts";
+import { type World, go } from "./world.ts";
 
 const question = {
   questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Blue" }, { label: "Green" }] }],
@@ -84,6 +84,41 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.keyboard.type("Not today");
       await page.keyboard.press("Enter");
       await page.locator(".md", { hasText: "Not today" }).waitFor();
+      await page.close();
+    });
+
+    test("a page that is not looked at tells in the browser what has begun to wait, once notices are on", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const context = await world.newContext();
+      await context.grantPermissions(["notifications"], { origin: world.url });
+      await context.addInitScript(`{
+        window.told = [];
+        const Real = Notification;
+        window.Notification = class {
+          static get permission() { return Real.permission; }
+          static requestPermission() { return Real.requestPermission(); }
+          constructor(title, options) { window.told.push([title, options.body]); }
+        };
+        Object.defineProperty(document, "hidden", { get: () => window.isAway === true });
+      }`);
+      const page = await world.open("/settings", context);
+      await page.getByRole("button", { name: "Turn on" }).click();
+      await page.getByRole("button", { name: "Turn off" }).waitFor();
+      const ask = (title: string) =>
+        world.begin("Reports", title, [{ tools: [{ name: "AskUserQuestion", input: question }] }, { text: "Done." }]);
+      const told = (): Promise<readonly (readonly string[])[]> => page.evaluate("window.told");
+      const titles = async () => (await told()).map(([, body]) => body);
+      // Seen, and so not told.
+      await ask("While somebody looks");
+      await go(page, "/");
+      await page.locator("article.ask", { hasText: "While somebody looks" }).waitFor();
+      await page.evaluate("window.isAway = true");
+      await ask("While nobody looks");
+      await expect.poll(titles, { timeout: 10_000 }).toContain("While nobody looks");
+      expect(await titles()).not.toContain("While somebody looks");
+      expect((await told()).find(([, body]) => body === "While nobody looks")?.[0]).toBe("A question waits for you");
       await page.close();
     });
   });

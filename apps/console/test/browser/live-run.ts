@@ -20,6 +20,49 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("while text is streamed nothing moves: neither the frame of the page, nor what is read further up", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const before = Array.from({ length: 40 }, (_, at) => `Line ${at} of an earlier answer.`).join("\n\n");
+      const id = await world.begin("Helper", "An answer to read", [{ text: before }]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator(".top .pill.done").waitFor();
+      await world.say(id, "And a long one", [{ text: words.repeat(40), chunk: 12, chunkDelayMs: 8 }]);
+      await page.locator(".said.is-live").waitFor();
+      // Half a page up from the end: somebody reads there.
+      await page.locator(".transcript .scroll").hover();
+      const read = page.getByText("Line 20 of an earlier answer.");
+      await expect
+        .poll(
+          async () => {
+            await page.mouse.wheel(0, -300);
+            return (await read.isVisible()) && ((await read.boundingBox())?.y ?? 0) > 200;
+          },
+          { timeout: 20_000 },
+        )
+        .toBe(true);
+      const seen = (await page.evaluate(`new Promise((done) => {
+        const places = { head: ".top", timeline: ".tl", prompt: ".pbox", tabs: ".insp [role=tablist]" };
+        const line = [...document.querySelectorAll(".md p")].find((one) => one.textContent.startsWith("Line 20 "));
+        const seen = {};
+        const until = performance.now() + 2000;
+        const look = () => {
+          const now = Object.entries(places).map(([name, place]) => [name, document.querySelector(place)]);
+          for (const [name, one] of [...now, ["line", line]]) {
+            const { top, height } = one.getBoundingClientRect();
+            (seen[name] ??= new Set()).add(Math.round(top) + " " + Math.round(height));
+          }
+          if (performance.now() < until) requestAnimationFrame(look);
+          else done(Object.fromEntries(Object.entries(seen).map(([name, places]) => [name, [...places]])));
+        };
+        setTimeout(look, 500);
+      })`)) as Record<string, readonly string[]>;
+      for (const [name, places] of Object.entries(seen)) expect([name, places]).toEqual([name, [places[0]]]);
+      await page.getByRole("button", { name: /New below/ }).waitFor();
+      await page.close();
+    });
+
     test("a message interrupts a run and takes its place, and a run is cancelled", async () => {
       const { world } = shared;
       const slow = [{ text: words.repeat(100), chunk: 4, chunkDelayMs: 40 }];
@@ -65,7 +108,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       const page = await world.open(`/sessions/${id}`);
       await page.getByText("Three.", { exact: true }).waitFor();
       await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).activity)
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).activity, { timeout: 20_000 })
         .toBe("idle");
       await world.client.deleteSession({ params: { session_id: id } });
       await page.getByText("This session was deleted").waitFor();

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
   let world: World;
   beforeAll(async () => {
-    world = await createWorld({ withAgents: false });
+    world = await createWorld({ withAgents: false, withClaude: true });
   });
   afterAll(async () => {
     await world?.close();
@@ -72,7 +72,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
 
   test("a key is made, says what it may do, and once it is revoked its pages lead to the login", async () => {
     const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
-    const admin = await world.open("/settings");
+    const admin = await world.open("/settings/keys");
     await admin.getByLabel("Name of a new key").fill("visitor");
     await admin.getByLabel("What it may do").selectOption("Read");
     await admin.getByRole("button", { name: "Make" }).click();
@@ -113,6 +113,38 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     world.model.plays("Say eight", [{ text: "Eight." }]);
     await field.press("Enter");
     await page.getByText("Eight.", { exact: true }).waitFor({ timeout: 20_000 });
+    await page.close();
+  });
+
+  test("files are brought back to a message, with the difference shown first", async () => {
+    const file = join(world.workFolder, "notes.txt");
+    const write = (content: string) => ({ tools: [{ name: "Write", input: { file_path: file, content } }] });
+    world.model.plays("Write the first note", [write("first note\n"), { text: "Written." }]);
+    const reading = { tools: [{ name: "Read", input: { file_path: file } }] };
+    world.model.plays("Now the second", [reading, write("second note\n"), { text: "Changed." }]);
+    const ask = (path: string, body: object): Promise<Response> =>
+      fetch(`${world.url}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${world.platform.key}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const options = { enable_file_checkpointing: true, permission_mode: "acceptEdits", cwd: world.workFolder };
+    const first = await ask("/api/v1/query/single", { ...options, prompt: "Write the first note" });
+    const { session_id: id } = (await first.json()) as { session_id: string };
+    await (await ask(`/api/v1/sessions/${id}/resume`, { prompt: "Now the second" })).text();
+    expect(readFileSync(file, "utf8")).toBe("second note\n");
+    const page = await world.open(`/sessions/${id}`);
+    const prompt = page.locator(".you", { hasText: "Now the second" });
+    await prompt.hover();
+    await prompt.getByRole("button", { name: "Rewind to here…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 file would change").waitFor({ timeout: 20_000 });
+    await dialog.locator(".diff .d", { hasText: "second note" }).waitFor();
+    await dialog.locator(".diff .a", { hasText: "first note" }).waitFor();
+    expect(readFileSync(file, "utf8")).toBe("second note\n");
+    await dialog.getByRole("button", { name: "Bring back" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(readFileSync(file, "utf8")).toBe("first note\n");
     await page.close();
   });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "@skein/client";
@@ -21,13 +21,15 @@ export interface World {
   readonly model: ScriptedModel;
   readonly client: Client;
   /** Another profile of the browser: cookies and connections of its own. */
-  newContext(): Promise<BrowserContext>;
+  newContext(timeZone?: string): Promise<BrowserContext>;
   /** A page that is logged in, at an address; in a profile of its own unless one is given. */
   open(path: string, context?: BrowserContext): Promise<Page>;
   /** Ends the platform as a crash would and starts it again at the same place. */
   crash(whileGone?: () => Promise<void>): Promise<void>;
   /** The folder in which Claude Code would keep its data. */
   readonly claudeFolder: string;
+  /** A folder in which agents may write. */
+  readonly workFolder: string;
   /** A session with an agent of the seed, in which nothing was said yet. */
   create(agent: string, title: string): Promise<string>;
   /** The model answers a prompt with these steps, and the prompt is sent. */
@@ -39,6 +41,8 @@ export interface World {
 
 export interface WorldOptions {
   readonly withAgents?: boolean;
+  /** With the real Claude Code, which may work in `workFolder`. */
+  readonly withClaude?: boolean;
 }
 
 /** Goes to another address without loading the page again, as a click would, and waits until it shows what it has. */
@@ -81,16 +85,20 @@ function builtConsole(): Promise<string> {
       configFile: join(CONSOLE, "vite.config.ts"),
       logLevel: "error",
       build: { outDir, emptyOutDir: true },
+      // A test process is no production by itself, and React would be its larger half for developers.
+      define: { "process.env.NODE_ENV": '"production"' },
     });
     return outDir;
   })();
   return built;
 }
 
-export async function createWorld({ withAgents = true }: WorldOptions = {}): Promise<World> {
+export async function createWorld({ withAgents = true, withClaude = false }: WorldOptions = {}): Promise<World> {
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
-  const config = withAgents ? { config: CONFIG } : {};
+  const workFolder = join(data, "work");
+  mkdirSync(workFolder);
+  const config = { ...(withAgents && { config: CONFIG }), ...(withClaude && { claudeFolder: workFolder }) };
   const consoleFolder = await builtConsole();
   const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
   const browser = await openBrowser({ width: 1280, height: 800 });
@@ -112,6 +120,7 @@ export async function createWorld({ withAgents = true }: WorldOptions = {}): Pro
       return page;
     },
     claudeFolder: join(data, ".claude"),
+    workFolder,
     async crash(whileGone) {
       const { port } = world.platform;
       await world.platform.kill();

@@ -62,7 +62,8 @@ async function readSession(
   { root, source }: { readonly root: readonly string[] | undefined; readonly source: SourceNames },
 ) {
   try {
-    const { config } = await withSources({ ...(root !== undefined && { dataPath: root }), sources: source });
+    const given = root !== undefined && { dataPath: root };
+    const { config } = await withSources({ ...given, sources: source, lines: "as-needed" });
     return await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, config);
   } catch (error) {
     throw toCommandError(error);

@@ -144,6 +144,7 @@ function begin(state: SessionState, created: FactData<"session.created">): void 
   state.workingDirectory = created.working_directory;
   state.parent = created.parent;
   state.subagentOf = created.subagent_of;
+  state.openedBy = created.opened_by ?? null;
 }
 
 /** A cancel names its run. A run that is over is not affected, and a queued one never starts. */

@@ -158,6 +158,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
       const { message_id, part, tool_use_id, content, is_error, run_id } = event.data;
       const row = resultRow({ messageId: message_id, part, toolUseId: tool_use_id, content, isError: is_error });
       insertRows(changes, event, [row], run_id);
+      if (event.data.outcome === "unknown") changes.sessionSet.has_unknown_effect = true;
       return;
     }
     case "await.opened":

@@ -32,6 +32,8 @@ export function sessionColumns({
     forked_from_sequence: data.parent?.sequence ?? null,
     subagent_of_session_id: data.subagent_of?.session_id ?? null,
     subagent_of_tool_use_id: data.subagent_of?.tool_use_id ?? null,
+    opened_by: data.opened_by ?? null,
+    has_unknown_effect: false,
     last_known_input_tokens: 0,
     last_known_output_tokens: 0,
     reserved_micros: 0,

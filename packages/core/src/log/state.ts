@@ -125,6 +125,8 @@ export interface SessionState {
   workingDirectory: string | null;
   parent: FactData<"session.created">["parent"];
   subagentOf: FactData<"session.created">["subagent_of"];
+  /** The name of the key that opened it. */
+  openedBy: string | null;
   /** Everything that was said, in order. Compaction never shortens it. */
   transcript: Message[];
   /** What the model is shown instead of the first `until` messages, after a compaction. */
@@ -194,6 +196,7 @@ export function emptyState(sessionId: string): SessionState {
     workingDirectory: null,
     parent: null,
     subagentOf: null,
+    openedBy: null,
     transcript: [],
     compacted: null,
     leftOut: [],

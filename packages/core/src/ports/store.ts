@@ -13,6 +13,7 @@ import type {
 } from "@skein/protocol";
 import type { FollowOptions, NewsListener } from "../log/followers.ts";
 import type { PlatformStatus } from "../sessions/platform-status.ts";
+import type { ZoneShift } from "../sessions/zone-days.ts";
 import type { Records } from "./records.ts";
 
 /** The right to drive one session for a while. Nobody else can append facts of the driver to it meanwhile. */
@@ -25,7 +26,7 @@ export interface Lease {
 }
 
 /** What usage is added up by. */
-export type UsageKey = "day" | "model" | "agent" | "session" | "project";
+export type UsageKey = "day" | "model" | "agent" | "session" | "project" | "key";
 
 /** What runs used, added up. A run counts for the time at which it began. */
 export interface UsageQuery {
@@ -39,6 +40,8 @@ export interface UsageQuery {
   /** The first moment that counts, and the first that no longer does, as ISO 8601 in UTC. */
   readonly from?: string;
   readonly to?: string;
+  /** Days are those of a time zone with these shifts; without them those of UTC. */
+  readonly shifts?: readonly ZoneShift[] | undefined;
 }
 
 /** Which calls of tools are counted. */
@@ -142,6 +145,8 @@ export interface SessionFilter {
   readonly model?: string;
   /** Only sessions that do not work for another one. */
   readonly topLevel?: boolean;
+  /** Only sessions with a call of a tool of which nobody can say whether it took effect. */
+  readonly hasUnknownEffect?: boolean;
   /** A session must have all of these tags. */
   readonly tags?: readonly string[];
   /** Keys and values of the metadata, as `metadataPairs` makes them. A session must have all of them. */

@@ -29,6 +29,8 @@ export interface ForkOptions {
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
+  /** The name of the key that opens the fork. */
+  readonly openedBy?: string;
 }
 
 export interface ForkDeps {
@@ -71,6 +73,7 @@ export function forkFacts(
     working_directory: parent.workingDirectory,
     metadata,
     parent: { session_id: parent.sessionId, sequence: parent.sequence },
+    ...(options.openedBy !== undefined && { opened_by: options.openedBy }),
   });
   const copies = messages.map(({ id: old, role, content }) =>
     messageCopied({ message_id: transcript.uuids.get(old) ?? ids(), role, content }),

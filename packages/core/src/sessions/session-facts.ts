@@ -26,6 +26,7 @@ export function sessionCreated(
       metadata: session.metadata ?? {},
       parent: session.parent ?? null,
       subagent_of: session.subagent_of ?? null,
+      ...(session.opened_by !== undefined && { opened_by: session.opened_by }),
     },
   };
 }

@@ -98,7 +98,15 @@ function* matching(all: Iterable<Session>, filter: SessionFilter): Generator<Ses
 /** What is asked of each of very many sessions is made ready once. */
 function fitting(filter: SessionFilter): (session: Session) => boolean {
   const { tenant, agentId, tags = [], metadata = [], createdAfter = "", createdBefore, workingDirectory } = filter;
-  const { parentSessionId, subagentOfSessionId, activity, outcome, model, topLevel = false } = filter;
+  const {
+    parentSessionId,
+    subagentOfSessionId,
+    activity,
+    outcome,
+    model,
+    topLevel = false,
+    hasUnknownEffect = false,
+  } = filter;
   const statuses = filter.status === undefined ? undefined : new Set([filter.status].flat());
   const title = filter.title?.toLowerCase();
   return (session) =>
@@ -109,6 +117,7 @@ function fitting(filter: SessionFilter): (session: Session) => boolean {
     (outcome === undefined || session.outcome === outcome) &&
     (model === undefined || session.model === model) &&
     (!topLevel || session.subagent_of_session_id === null) &&
+    (!hasUnknownEffect || session.has_unknown_effect) &&
     session.created_at > createdAfter &&
     (createdBefore === undefined || session.created_at < createdBefore) &&
     (parentSessionId === undefined || session.parent_session_id === parentSessionId) &&

@@ -12,6 +12,8 @@ export const CreateOptions = z.strictObject({
   workingDirectory: Line.max(500).nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
+  /** The name of the key that opens it. */
+  openedBy: z.string().max(255).optional(),
 });
 
 export const PromptOptions = z.strictObject({

@@ -148,6 +148,7 @@ export function createSessions({
       workingDirectory,
       metadata,
       subagentOf,
+      openedBy,
     } = parseInput(CreateOptions, options);
     const fact = sessionCreated({
       tenant,
@@ -160,6 +161,7 @@ export function createSessions({
       working_directory: workingDirectory,
       metadata,
       subagent_of: subagentOf,
+      ...(openedBy !== undefined && { opened_by: openedBy }),
     });
     return { id, fact };
   }

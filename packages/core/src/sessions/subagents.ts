@@ -32,6 +32,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
           agent: agent.config,
           working_directory: state.workingDirectory,
           subagent_of: { session_id: state.sessionId, tool_use_id: toolUseId },
+          ...(state.openedBy !== null && { opened_by: state.openedBy }),
         }),
       );
       const own = { message_id: ids(), run_id: ids(), mode: "queue" as const };

@@ -1,5 +1,6 @@
 import type { Run, Session, ToolUsageRow, UsageRow } from "@skein/protocol";
 import { addPicos, microsOf } from "@skein/protocol";
+import { type ZoneShift, dayOf } from "./zone-days.ts";
 import type { Store, ToolUsageQuery, UsageKey, UsageQuery } from "../ports/store.ts";
 
 const PAGE = 1000;
@@ -7,14 +8,14 @@ const PAGE = 1000;
 /** Adds up usage run by run, for stores without a database. */
 export async function addedUsage(
   store: Pick<Store, "list" | "runs" | "get">,
-  { tenant, by, secondKey, agentId, sessionId, from = "", to = "~" }: UsageQuery,
+  { tenant, by, secondKey, agentId, sessionId, from = "", to = "~", shifts }: UsageQuery,
 ): Promise<readonly UsageRow[]> {
   const rows = new Map<string, UsageRow>();
   const keys = secondKey === undefined ? [by] : [by, secondKey];
   for await (const session of sessionsOf(store, { tenant, agentId, sessionId })) {
     if (session.total_runs === 0) continue;
     for await (const run of pages((cursor) => store.runs(session.id, { limit: PAGE, ...cursor })))
-      if (run.started_at >= from && run.started_at < to) count(rows, keys, session, run);
+      if (run.started_at >= from && run.started_at < to) count(rows, keys, { session, run, shifts });
   }
   return [...rows.values()];
 }
@@ -22,14 +23,14 @@ export async function addedUsage(
 /** Counts tool calls log by log, for stores without a database. */
 export async function countedTools(
   store: Pick<Store, "list" | "get" | "read">,
-  { tenant, agentId, sessionId, from = "", to = "~" }: ToolUsageQuery,
+  { tenant, agentId, sessionId, from = "", to = "~", shifts }: ToolUsageQuery,
 ): Promise<readonly ToolUsageRow[]> {
   const rows = new Map<string, ToolUsageRow>();
   for await (const { id } of sessionsOf(store, { tenant, agentId, sessionId }))
     for (const event of await store.read(id)) {
       if (event.event_type !== "tool.completed" || event.created_at < from || event.created_at >= to) continue;
       const { name: tool, outcome, is_error, duration_ms } = event.data;
-      const day = event.created_at.slice(0, 10);
+      const day = dayOf(event.created_at, shifts);
       const place = JSON.stringify([day, tool]);
       const before = rows.get(place) ?? { day, tool, calls: 0, failed: 0, unknown: 0, duration_ms: 0 };
       const isUnknown = outcome === "unknown";
@@ -69,14 +70,21 @@ async function* pages<Item>(
 
 type Used = Omit<UsageRow, "key" | "second_key" | "runs">;
 
-function count(rows: Map<string, UsageRow>, by: readonly UsageKey[], session: Session, run: Run): void {
+interface Counted {
+  readonly session: Session;
+  readonly run: Run;
+  readonly shifts: readonly ZoneShift[] | undefined;
+}
+
+function count(rows: Map<string, UsageRow>, by: readonly UsageKey[], { session, run, shifts }: Counted): void {
   const keysWith = (model: string): readonly string[] => {
     const keys = {
-      day: run.started_at.slice(0, 10),
+      day: dayOf(run.started_at, shifts),
       model,
       agent: session.agent_id,
       session: session.id,
       project: session.working_directory ?? "",
+      key: session.opened_by ?? "",
     };
     return by.map((key) => keys[key]);
   };

@@ -170,7 +170,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     const done = await fixture().created();
     await done.toolTurn("one");
     await done.toolTurn("two");
-    const other = await createSessions({ store, ids }).create({ ...agent, id: ids() });
+    const other = await createSessions({ store, ids }).create({ ...agent, id: ids() }, { openedBy: "ci" });
     await createScript({ store, ids, sessionId: other.id }).toolTurn("three");
     const waiting = await fixture().created();
     const { runId, messageId } = await waiting.prompt("not answered yet");
@@ -195,9 +195,15 @@ export function describeLists(fixture: () => StoreFixture): void {
 
     const [later, earlier] = (await store.runs(done.sessionId)).items;
     const bounds = { from: earlier?.started_at ?? "", to: later?.started_at ?? "" };
-    for (const by of ["day", "model", "agent", "session", "project"] as const)
+    // A zone whose clocks go forward by two days between the two runs.
+    const shifts = [
+      { until: bounds.to, minutes: -1440 },
+      { until: null, minutes: 1440 },
+    ];
+    for (const by of ["day", "model", "agent", "session", "project", "key"] as const)
       for (const query of [
         {},
+        { shifts },
         { agentId: other.agent_id },
         bounds,
         { to: bounds.from },
@@ -210,8 +216,21 @@ export function describeLists(fixture: () => StoreFixture): void {
       }
     const called = await store.toolUsage({ tenant: "default", sessionId: done.sessionId });
     expect(called).toEqual([expect.objectContaining({ tool: "search", calls: 2, failed: 0, unknown: 0 })]);
+    const shifted = await store.usage({ tenant: "default", by: "day", sessionId: done.sessionId, shifts });
+    expect(shifted.map(({ runs }) => runs)).toEqual([1, 1]);
+    const byKey = await store.usage({ tenant: "default", by: "key" });
+    expect(new Map(byKey.map(({ key, runs }) => [key, runs]))).toEqual(
+      new Map([
+        ["ci", 1],
+        ["", 4],
+      ]),
+    );
     // By two keys at once, and of one session alone.
-    const both = [{ by: "day", secondKey: "model" } as const, { by: "session", secondKey: "agent" } as const];
+    const both = [
+      { by: "day", secondKey: "model" },
+      { by: "day", secondKey: "key", shifts },
+      { by: "session", secondKey: "agent" },
+    ] as const;
     for (const keys of both)
       for (const one of [
         {},

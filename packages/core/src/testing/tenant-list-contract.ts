@@ -223,6 +223,24 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(paged.map(({ id }) => id)).toEqual(used);
   });
 
+  test("lists sessions with a tool call that may or may not have taken effect", async () => {
+    const { store, ids } = fixture();
+    const sessions = createSessions({ store, ids });
+    const certain = await fixture().created();
+    await certain.toolTurn("hi");
+    const lost = await fixture().created();
+    await lost.toolTurn("hi");
+    expect(await sessions.get(lost.sessionId)).toMatchObject({ has_unknown_effect: false });
+    await loseResult(lost, ids);
+    expect(await sessions.get(lost.sessionId)).toMatchObject({ has_unknown_effect: true });
+    for (const order of ["begun", "used", "cost"] as const) {
+      const { items } = await sessions.list({ order, hasUnknownEffect: true });
+      expect(items.map(({ id }) => id)).toEqual([lost.sessionId]);
+    }
+    expect(await sessions.count({ hasUnknownEffect: true })).toBe(1);
+    expect(await sessions.count({})).toBe(2);
+  });
+
   test.skipIf(cannot.another)(withReason("sees what another process changed", cannot.another), async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
@@ -247,6 +265,14 @@ async function open(script: Script, run_id: string, awaits: readonly (readonly [
   }));
   await script.append([{ event_type: "await.opened", data: { run_id, step: 1, awaits: opened } }], { lease });
   return lease;
+}
+
+/** A call whose result nobody will ever know. */
+async function loseResult(script: Script, ids: () => string): Promise<void> {
+  const lease = await script.claim();
+  const call = { run_id: ids(), step: 1, tool_use_id: "lost", name: "Pay", input: {}, message_id: ids(), part: 0 };
+  const end = { outcome: "unknown", content: "", is_error: true, duration_ms: 0 } as const;
+  await script.append([{ event_type: "tool.completed", data: { ...call, ...end } }], { lease });
 }
 
 /** Until the clock shows another millisecond. */

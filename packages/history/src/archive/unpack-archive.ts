@@ -38,7 +38,16 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
   );
   const views = archived
     .filter(({ root }) => live.wanted.includes(root))
-    .flatMap(({ root, folder }) => makeView(root, folder, viewFolder(config, folder)) ?? []);
+    .flatMap(({ root, folder }) => {
+      // A session of another agent is there, even if its lines are not made yet.
+      const present = new Set(
+        config.mirrors
+          ?.get(root)
+          ?.files()
+          .map(({ path }) => path),
+      );
+      return makeView({ root, folder, present }, viewFolder(config, folder)) ?? [];
+    });
   if (views.length === 0) return config;
   return await Promise.resolve({ ...config, dataPath: [...live.present, ...views] });
 }
@@ -66,9 +75,18 @@ function viewFolder(config: LibraryConfig, archiveFolder: string): string {
   return cache === null ? join(dirname(archiveFolder), "view") : join(cache, "archive", name);
 }
 
+interface ArchivedView {
+  readonly root: string;
+  readonly folder: string;
+  /** Transcripts that the data directory has, also without a file. */
+  readonly present: ReadonlySet<string>;
+}
+
 /** Brings the view up to date; undefined if nothing is missing in the data directory. */
-function makeView(root: string, folder: string, view: string): string | undefined {
-  const gone = goneFiles(folder, root).filter((path) => path !== "history.jsonl");
+function makeView({ root, folder, present }: ArchivedView, view: string): string | undefined {
+  const gone = goneFiles(folder, root).filter(
+    (path) => path !== "history.jsonl" && !present.has(join(root, path.replace(/\.meta\.json$/, ".jsonl"))),
+  );
   const wanted = new Set(gone.map((path) => join(view, path)));
   for (const path of filesBelow(view).files) {
     if (wanted.has(path) || path === join(view, "source.json")) continue;

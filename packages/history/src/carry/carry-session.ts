@@ -8,6 +8,7 @@ import type { Session } from "../model/types.ts";
 import type { Value } from "../model/value.ts";
 import { parseLine } from "../scan/parse-line.ts";
 import { encodeProjectPath } from "../sources/claude-code/discover/encode-project-path.ts";
+import { namedFiles } from "./named-files.ts";
 import { carryLines, type LeftBehind } from "./carry-lines.ts";
 
 export interface CarriedSession {
@@ -57,6 +58,8 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
     const meta = path.replace(/\.jsonl$/, ".meta.json");
     if (existsSync(meta)) copyFileSync(meta, join(folder, id, "subagents", name.replace(/\.jsonl$/, ".meta.json")));
   }
+  const missing = namedFiles(session).filter((path) => !existsSync(path)).length;
+  if (missing > 0) left.set("files that it names and that are not there", missing);
   return { id, left: [...left].map(([what, count]) => ({ what, count })) };
 }
 

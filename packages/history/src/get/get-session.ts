@@ -2,8 +2,9 @@ import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
 import { SessionNotFoundError } from "../errors.ts";
 import type { FacetStore } from "../facets/facet.ts";
+import { discoverUnread } from "../sources/claude-code/discover/discover.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
-import { orderSessions, readDetails, summaryOf, withStore, type SessionOrder } from "../list/sessions.ts";
+import { orderSessions, readDetails, summaryOf, withLines, withStore, type SessionOrder } from "../list/sessions.ts";
 import type { Message, Session } from "../model/types.ts";
 import { thread } from "../sources/claude-code/transcript/thread.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
@@ -34,7 +35,18 @@ export async function findSession(
   config: LibraryConfig,
   store: FacetStore,
 ): Promise<FoundSession> {
-  const order = await orderSessions(config, store);
+  const order = await orderSessions(config, store, discoverUnread(config));
+  const found = chooseSession(idOrIndex, order);
+  // The lines of its subagents are read with it.
+  const agents = agentsBySession(order.discovered.files, [found]).get(found) ?? [];
+  const [file = found, ...agentFiles] = await withLines([found, ...agents], config);
+  const made = new Map(agentFiles.map((each) => [each.path, each]));
+  const files = order.discovered.files.map((each) => (each === found ? file : (made.get(each.path) ?? each)));
+  const ordered = order.files.map((each) => (each === found ? file : each));
+  return { file, order: { ...order, files: ordered, discovered: { ...order.discovered, files } } };
+}
+
+function chooseSession(idOrIndex: number | string, order: SessionOrder): DataFile {
   if (typeof idOrIndex === "number") {
     const file = order.files[idOrIndex];
     if (!file)
@@ -44,17 +56,17 @@ export async function findSession(
           ? "There are no sessions, so no index is valid"
           : `There is no session with this index (0 to ${order.files.length - 1})`,
       );
-    return { file, order };
+    return file;
   }
   const wanted = idOrIndex.trim().toLowerCase();
   const exact = order.files.find((file) => file.sessionId?.toLowerCase() === wanted);
-  if (exact) return { file: exact, order };
+  if (exact) return exact;
   const matches = wanted === "" ? [] : order.files.filter((file) => file.sessionId?.toLowerCase().startsWith(wanted));
   const [file, other] = matches;
   if (file && other && file.sessionId !== other.sessionId) {
     throw new SessionNotFoundError(idOrIndex, `${matches.length} sessions begin with this id`);
   }
-  if (file) return { file, order };
+  if (file) return file;
   throw new SessionNotFoundError(idOrIndex);
 }
 

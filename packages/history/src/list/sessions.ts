@@ -35,12 +35,16 @@ export async function withStore<T>(config: LibraryConfig, work: (store: FacetSto
 }
 
 /** Finds and orders the sessions. Without a filter on content only the ends of the files are read. */
-export async function orderSessions(config: LibraryConfig, store: FacetStore): Promise<SessionOrder> {
-  const discovered = discover(config);
-  let files = discovered.files.filter((file) => file.kind === "session");
+export async function orderSessions(
+  config: LibraryConfig,
+  store: FacetStore,
+  discovered = discover(config),
+): Promise<SessionOrder> {
+  let files = discovered.files.filter((file) => file.kind === "session" && mayBeOf(file, config.workspace));
   const details = new Map<DataFile, SessionDetails>();
   const activity = new Map<DataFile, number>();
   if (config.workspace !== undefined || config.until !== undefined) {
+    files = await withLines(files, config);
     await readDetails(files, details, config, store);
     files = files.filter((file) => details.has(file));
     if (config.workspace !== undefined) files = ofWorkspace(files, details, config.workspace);
@@ -50,12 +54,13 @@ export async function orderSessions(config: LibraryConfig, store: FacetStore): P
     for (const file of files) {
       const known = saved.get(file.path);
       const isSame = known?.size === file.size && known.mtimeMs === file.mtimeMs && known.offset === known.size;
-      if (isSame && known.inode === file.inode) details.set(file, sessionDetailsFacet.decode(known.data));
+      if (isSame && known.inode === file.inode && file.origin?.hasLines !== false)
+        details.set(file, sessionDetailsFacet.decode(known.data));
     }
   }
   for (const file of files) {
     const known = details.get(file);
-    const time = known ? known.lastTime && Date.parse(known.lastTime) : lastMessageTime(file);
+    const time = known ? known.lastTime && Date.parse(known.lastTime) : (file.origin?.lastMs ?? lastMessageTime(file));
     if (time) activity.set(file, time);
   }
   const newest = (file: DataFile): number => activity.get(file) ?? otherTime(file, details);
@@ -66,13 +71,33 @@ export async function orderSessions(config: LibraryConfig, store: FacetStore): P
   return { discovered, files, details };
 }
 
+/** False if a session whose lines are not made yet is known to belong to another project. */
+function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
+  return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
+}
+
+/** The same files, of which all have their lines. Their place in the list stays. */
+export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
+  const missing = files.filter(({ origin }) => origin?.hasLines === false);
+  if (missing.length === 0) return [...files];
+  const made = new Map<string, DataFile>();
+  for (const root of new Set(missing.map((file) => file.root))) {
+    const mirror = config.mirrors?.get(root);
+    const paths = new Set(missing.flatMap((file) => (file.root === root ? [file.path] : [])));
+    await mirror?.translate(paths, { signal: config.signal });
+    for (const file of mirror?.files() ?? []) if (paths.has(file.path)) made.set(file.path, file);
+  }
+  return files.map((file) => made.get(file.path) ?? file);
+}
+
 /** Summaries of some of the ordered files. A file that cannot be read is left out. */
 export async function summarise(
-  files: readonly DataFile[],
+  chosen: readonly DataFile[],
   order: SessionOrder,
   config: LibraryConfig,
   store: FacetStore,
 ): Promise<readonly SessionSummary[]> {
+  const files = await withLines(chosen, config);
   const missing = files.filter((file) => !order.details.has(file));
   await readDetails(missing, order.details, config, store);
   const agents = agentsBySession(order.discovered.files, files);

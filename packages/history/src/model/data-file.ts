@@ -14,6 +14,19 @@ export interface DataFile {
   readonly size: number;
   readonly mtimeMs: number;
   readonly inode: number;
+  /** Set for a session of another agent, in a configuration of `withSources`. */
+  readonly origin?: Origin;
+}
+
+/** What is known of a session of another agent before its lines are made. */
+interface Origin {
+  /** Another text as soon as the session has changed. */
+  readonly stamp: string;
+  /** About when it last did something. */
+  readonly lastMs: number;
+  readonly cwd: string | null;
+  /** False if the file is not there yet, or not as the session is now. */
+  readonly hasLines: boolean;
 }
 
 /** A file among the transcripts that is not read, and why. */

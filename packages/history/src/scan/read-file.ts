@@ -10,6 +10,8 @@ export interface ReadFileOptions {
   readonly maxLineBytes?: number;
   /** Read into the memory of this search, so that regions can be searched. */
   readonly search?: ByteSearch;
+  /** Read into this memory; it is not kept. */
+  readonly buffer?: Buffer;
 }
 
 /** The path is not a plain file but a pipe, a device or a symbolic link. */
@@ -53,6 +55,7 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
   const splitter = createLineSplitter({
     from,
     ...(options.maxLineBytes === undefined ? {} : { maxLineBytes: options.maxLineBytes }),
+    ...(options.buffer && { buffer: options.buffer }),
     ...(search ? { buffer: search.buffer(), grow: (_, bytes) => search.grow(bytes) } : {}),
   });
   let position = from;

@@ -24,7 +24,9 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
     const { signal, onProgress } = options;
     const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress, forgetStates: true });
     const details = await foldFiles(sessionDetailsFacet, files, { store, signal, forgetStates: true });
-    const usage = await foldFiles(usageFacet, files, { store, signal, forgetStates: true });
+    // Other agents' sources count their usage themselves.
+    const own = files.filter(({ root }) => !options.mirrors?.has(root));
+    const usage = await foldFiles(usageFacet, own, { store, signal, forgetStates: true });
     const present = new Set(files.map(({ path }) => path));
     for (const facet of [gramsFacet, sessionDetailsFacet, usageFacet]) {
       const gone = store.paths(facet).filter((path) => !present.has(path) && isBelow(path, roots));

@@ -1,12 +1,12 @@
 /** Adds the sessions of other agents to a configuration, so that every function of the library reads them. */
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
 import { existingRoots } from "./claude-code/discover/discover.ts";
-import { mirrorRoot } from "./mirror/mirror-root.ts";
+import { openMirror, type Mirror } from "./mirror/mirror-root.ts";
 import { isFile, isFolder } from "./port/files.ts";
 import { placesHere } from "./port/places.ts";
 import { sourceNames, type HistorySource, type Places, type Problem, type SourceName } from "./port/source.ts";
@@ -15,6 +15,11 @@ import { otherSources } from "./registry.ts";
 export interface SourceOptions extends LibraryConfig {
   /** Where to look; this machine's places if not given. */
   readonly places?: Places;
+  /**
+   * `all`, the default: the lines of every session are made before this call returns. `as-needed`: only those that a function
+   * reads, which a list and the usage mostly do without.
+   */
+  readonly lines?: "all" | "as-needed";
   /** Is told of sessions that are read for the first time or have changed. */
   readonly onTranslated?: (source: SourceName, done: number, total: number) => void;
 }
@@ -27,29 +32,27 @@ export interface WithSources {
 
 /** The same configuration, which reads the sessions of all agents, or of those that were asked for. */
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
-  const { sources, places = placesHere(), onTranslated, ...config } = options;
+  const { sources, places = placesHere(), lines = "all", onTranslated, ...config } = options;
   const wanted = new Set(sources ?? sourceNames);
   const claude = wanted.has("claude-code") || (wanted.has("claude-desktop") && sources === undefined);
   const roots = rootsOf(config, wanted, places, sources?.length === 1 ? sources[0] : undefined);
   const problems: (Problem & { source: SourceName })[] = [];
-  const mirrors: string[] = [];
+  const mirrors = new Map<string, Mirror>();
   for (const { source, path } of roots.others) {
-    const folder = mirrorFolder(config, source.name, path);
-    const state = await mirrorRoot(source, path, folder, {
-      signal: config.signal,
-      onProgress: onTranslated && ((done, total) => onTranslated(source.name, done, total)),
-    });
-    problems.push(...state.problems.map((problem) => ({ ...problem, source: source.name })));
-    if (Object.keys(state.units).length + state.problems.length > 0) mirrors.push(folder);
+    const mirror = openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
+    const onProgress = onTranslated && ((done: number, total: number) => onTranslated(source.name, done, total));
+    if (lines === "all") await mirror.translate(undefined, { signal: config.signal, onProgress });
+    problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
+    if (mirror.units.length + mirror.kept.size + mirror.problems.length > 0) mirrors.set(mirror.folder, mirror);
   }
-  if (mirrors.length === 0 && claude) {
+  if (mirrors.size === 0 && claude) {
     // Without any data the usual places stay, so that an error names them.
     const isUsual = roots.claude !== undefined || config.dataPath === undefined;
     return { config: isUsual ? config : { ...config, dataPath: [] }, problems };
   }
-  const dataPath = [...(claude ? (roots.claude ?? []) : []), ...mirrors];
+  const dataPath = [...(claude ? (roots.claude ?? []) : []), ...mirrors.keys()];
   if (dataPath.length === 0) throw new DataNotFoundError(roots.looked[0] ?? "");
-  return { config: { ...config, dataPath }, problems };
+  return { config: { ...config, dataPath, mirrors }, problems };
 }
 
 interface Roots {
@@ -103,7 +106,9 @@ function orNone<T>(work: () => T): T | undefined {
 
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
-  return join(cache, "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  // As `existingRoots` names it.
+  return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 
 let temporary: string | undefined;

@@ -1,7 +1,8 @@
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discoverOwn } from "../sources/claude-code/discover/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
+import { countAgents } from "./count-agents.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { withStore } from "../list/sessions.ts";
@@ -19,11 +20,12 @@ import type { SessionUsage, UsageReport } from "./usage-report.ts";
 /** Makes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
   return await withStore(options, async (store) => {
-    const { files, roots } = discover(options);
+    const { files, roots } = discoverOwn(options);
+    const mirrors = roots.flatMap((root) => options.mirrors?.get(root) ?? []);
     const { workspace, since, until, signal, onProgress } = options;
     const timeZone = options.timeZone ?? localTimeZone();
     const isWhole = workspace === undefined && since === undefined && until === undefined && store.keeps;
-    const check = isWhole ? fingerprint(files, timeZone) : "";
+    const check = isWhole ? fingerprint(files, mirrors, timeZone) : "";
     const known = isWhole ? loadReport(store, roots, check) : undefined;
     const now = options.now ?? new Date();
     const withForecast = (saved: SavedReport): UsageReport => ({
@@ -34,7 +36,10 @@ export async function countUsage(options: UsageOptions): Promise<UsageReport> {
     const counter = createCallCounter();
     const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
     const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
-    const unreadable = failed.map(({ file, error }) => ({ path: file.path, reason: error.message }));
+    const unreadable = [
+      ...failed.map(({ file, error }) => ({ path: file.path, reason: error.message })),
+      ...(await countAgents(mirrors, { options, store, onState })),
+    ];
     const made: SavedReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);
     return withForecast(made);

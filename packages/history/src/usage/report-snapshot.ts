@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
+import type { Mirror } from "../sources/mirror/mirror-root.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageReport } from "./usage-report.ts";
@@ -9,13 +10,17 @@ import type { UsageReport } from "./usage-report.ts";
 /** Without what depends on the current time. */
 export type SavedReport = Omit<UsageReport, "activeBlock">;
 
-const snapshot = { name: "usage-report", version: 4 };
+const snapshot = { name: "usage-report", version: 5 };
 
 /** Everything that a report without filters depends on. */
-export function fingerprint(files: readonly DataFile[], timeZone: string): string {
+export function fingerprint(files: readonly DataFile[], mirrors: readonly Mirror[], timeZone: string): string {
   const hash = createHash("sha256");
   hash.update(`${PRICES_VERSION}\n${timeZone}\n${usageFacet.version}\n`);
   for (const { path, size, mtimeMs, inode } of files) hash.update(`${path}\0${size}\0${mtimeMs}\0${inode}\n`);
+  for (const { folder, units, kept } of mirrors) {
+    for (const { id, stamp } of units) hash.update(`${folder}\0${id}\0${stamp}\n`);
+    for (const [id, stamp] of kept) hash.update(`${folder}\0${id}\0${stamp}\0kept\n`);
+  }
   return hash.digest("hex");
 }
 

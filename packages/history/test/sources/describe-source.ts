@@ -14,7 +14,15 @@ import {
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { getSession, listSessions, recogniseSource, verify, withSources, type LibraryConfig } from "../../src/index.ts";
+import {
+  getSession,
+  getUsage,
+  listSessions,
+  recogniseSource,
+  verify,
+  withSources,
+  type LibraryConfig,
+} from "../../src/index.ts";
 import { readOriginal } from "../../src/sources/read-original.ts";
 import { otherSources } from "../../src/sources/registry.ts";
 import { agentData, temporaryFolder, type AgentData, type agentNames } from "./agent-data.ts";
@@ -26,9 +34,20 @@ interface Read {
   readonly problems: readonly { readonly path: string; readonly message: string }[];
 }
 
-async function read(data: AgentData, cacheFolder = join(temporaryFolder(), "cache")): Promise<Read> {
+async function read(
+  data: AgentData,
+  cacheFolder = join(temporaryFolder(), "cache"),
+  lines: "all" | "as-needed" = "all",
+): Promise<Read> {
   if (data.name === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
-  return await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder });
+  return await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder, lines });
+}
+
+/** A call counts when its tokens are told, which may be later than the first line of its answer. */
+function timeless(part: object): unknown {
+  return JSON.parse(
+    JSON.stringify(part, (key, value: unknown) => (/^(first|last)ActivityAt$/.test(key) ? undefined : value)),
+  );
 }
 
 async function idsIn(config: LibraryConfig): Promise<readonly string[]> {
@@ -110,6 +129,37 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
         () => null,
       );
       expect(gone === null ? [] : await idsIn(gone.config).catch(() => [])).toEqual([]);
+    });
+
+    it("lists sessions and counts their usage without making lines, as the lines would give them", async () => {
+      const data = agentData(agent);
+      const cache = join(temporaryFolder(), "cache");
+      const unread = await read(data, cache, "as-needed");
+      const usage = await getUsage({ ...unread.config, timeZone: "UTC" });
+      expect(filesIn(cache, /\.jsonl$/)).toEqual([]);
+      const { data: newest } = await listSessions({ ...unread.config, limit: 1 });
+      expect(filesIn(cache, /\.jsonl$/).length).toBeLessThanOrEqual(1);
+      const { config } = await read(data);
+      const { mirrors: _counters, ...lines } = config;
+      const [counted, fromLines] = [usage, await getUsage({ ...lines, timeZone: "UTC", cacheFolder: null })];
+      for (const part of ["totals", "byDay", "byModel", "byProject", "bySource", "bySession"] as const)
+        expect(timeless(counted[part]), part).toEqual(timeless(fromLines[part]));
+      expect(newest[0]?.id).toBe((await listSessions({ ...config, limit: 1 })).data[0]?.id);
+      const listed = await listSessions({ ...unread.config, limit: Infinity });
+      const asLines = await listSessions({ ...lines, cacheFolder: null, limit: Infinity });
+      const placeless = ({ path: _path, ...rest }: (typeof asLines.data)[number]) => rest;
+      expect(listed.data.map(placeless)).toEqual(asLines.data.map(placeless));
+    });
+
+    it("makes only the lines of the session that is read, and of its subagents", async () => {
+      const data = agentData(agent);
+      const cache = join(temporaryFolder(), "cache");
+      const { config } = await read(data, cache, "as-needed");
+      const { data: sessions } = await listSessions({ ...(await read(data)).config, limit: Infinity });
+      const [first] = sessions;
+      const session = await getSession(first?.id ?? "", config);
+      expect(session.messages.length).toBeGreaterThan(0);
+      expect(filesIn(cache, /\.jsonl$/)).toHaveLength(1 + (first?.agentIds.length ?? 0));
     });
 
     it("the original of every translated line is one call away", async () => {

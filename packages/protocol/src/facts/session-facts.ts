@@ -43,6 +43,8 @@ export const sessionFacts = {
     parent: z.object({ session_id: Uuid, sequence: z.int().positive() }).nullable(),
     /** The call in another session that this one works for. */
     subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
+    /** The name of the key that opened it; a subagent's session has its caller's. Absent where nobody used a key. */
+    opened_by: z.string().max(255).optional(),
   }),
   "session.edited": z.object({
     title: Line.max(255).nullable().optional(),

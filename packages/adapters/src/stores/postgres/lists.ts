@@ -149,6 +149,10 @@ function selection(filter: SessionFilter): Selection {
     used.push("top");
     whereSession.push("s.subagent_of_session_id is null");
   }
+  if (filter.hasUnknownEffect) {
+    used.push("unknown");
+    whereSession.push("s.has_unknown_effect");
+  }
   add("after", filter.createdAfter, (value) => `${lead}.created_at > ${value}::timestamptz`, where);
   add("before", filter.createdBefore, (value) => `${lead}.created_at < ${value}::timestamptz`, where);
   add("parent", filter.parentSessionId, (value) => `s.parent_session_id = ${value}::uuid`);

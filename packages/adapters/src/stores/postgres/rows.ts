@@ -75,7 +75,7 @@ export const SESSION_COLUMNS = `s.id, s.tenant, s.agent_id, s.agent_version, s.t
   ${at("s.created_at")}, ${at("h.updated_at")}, ${at("s.started_at")}, ${at("s.finished_at")}, ${at("s.last_run_at")},
   s.parent_session_id, s.forked_from_sequence, s.subagent_of_session_id, s.subagent_of_tool_use_id, h.run_count,
   h.total_turns, ${COUNTERS.map((name) => `h.${name}`).join(", ")}, h.last_known_input_tokens, h.last_known_output_tokens,
-  h.reserved_micros, ${at("h.reserved_until")}`;
+  h.reserved_micros, ${at("h.reserved_until")}, s.opened_by, s.has_unknown_effect`;
 
 export function sessionOf(row: TextRow): Session {
   const c = columns(row);
@@ -111,6 +111,8 @@ export function sessionOf(row: TextRow): Session {
     last_known_output_tokens: c.number(),
     reserved_micros: c.number(),
     reserved_until: c.instantOrNull(),
+    opened_by: c.textOrNull(),
+    has_unknown_effect: c.flag(),
   };
 }
 

@@ -1,6 +1,6 @@
 import { COUNTERS, type ToolUsageQuery, type UsageKey, type UsageQuery } from "@skein/core";
 import { type ToolUsageRow, type UsageRow, Uuid } from "@skein/protocol";
-import { usageRow, usageSql } from "../sql/usage.ts";
+import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 
 /**
@@ -11,7 +11,7 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
   const { sessionId, by, secondKey } = query;
   if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
   const keys = secondKey === undefined ? [by] : [by, secondKey];
-  const { columns, groupBy, needsModels } = usageSql(query, "to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD')");
+  const { columns, groupBy, needsModels } = usageSql(query, dayIn("r.started_at", query));
   const ofRuns = (from: string, where: string): string => `select ${columns} from ${from}
     ${needsModels ? "left join skein.run_models m on m.session_id = s.id and m.run_id = r.id" : ""}
     where s.tenant = $1 and ($2::uuid is null or s.agent_id = $2) and ($3::timestamptz is null or r.started_at >= $3)
@@ -19,8 +19,9 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
     group by ${groupBy}`;
   const all = "skein.sessions s join skein.runs r on r.session_id = s.id";
   const days = wholeDays(query);
-  // Sums know no sessions.
-  const isSummed = sessionId === undefined && !keys.includes("session") && days !== undefined;
+  // Sums know no sessions and no keys, and their days are those of UTC.
+  const needsRuns = keys.some((key) => key === "session" || key === "key" || (key === "day" && query.shifts));
+  const isSummed = sessionId === undefined && !needsRuns && days !== undefined;
   const parts = isSummed
     ? [
         `select ${[...keys.map((key) => SUM_KEYS[key]), "runs", ...COUNTERS].join(", ")} from skein.usage_days u
@@ -52,11 +53,12 @@ const SUM_KEYS: Readonly<Record<UsageKey, string>> = {
   agent: "u.agent_id",
   project: "u.project",
   session: "",
+  key: "",
 };
 const NOT_OPEN = "not exists (select from skein.open_runs o where o.run_id = r.id and o.session_id = r.session_id)";
 
 /** The name and the end of a call are whole also in the preview of a large body. */
-const TOOL_COLUMNS = `to_char(e.created_at at time zone 'utc', 'YYYY-MM-DD'), e.data ->> 'name', count(*),
+const TOOL_COLUMNS = `e.data ->> 'name', count(*),
   count(*) filter (where e.data ->> 'outcome' <> 'unknown'
     and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)),
   count(*) filter (where e.data ->> 'outcome' = 'unknown'), sum((e.data ->> 'duration_ms')::bigint)`;
@@ -64,14 +66,17 @@ const TOOL_COLUMNS = `to_char(e.created_at at time zone 'utc', 'YYYY-MM-DD'), e.
 export async function toolUsageOf(connections: Connections, query: ToolUsageQuery): Promise<readonly ToolUsageRow[]> {
   const { sessionId } = query;
   if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
-  const ofCalls = (from: string, where: string): string => `select ${TOOL_COLUMNS} from ${from}
+  const ofCalls = (
+    from: string,
+    where: string,
+  ): string => `select ${dayIn("e.created_at", query)}, ${TOOL_COLUMNS} from ${from}
     where e.event_type = 'tool.completed' and s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
       and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
       and ($5::uuid is null or s.id = $5) and ${where} group by 1, 2`;
   const all = "skein.events e join skein.sessions s on s.id = e.session_id";
   const days = wholeDays(query);
   const parts =
-    sessionId === undefined && days !== undefined
+    sessionId === undefined && days !== undefined && !query.shifts
       ? [
           `select to_char(u.day, 'YYYY-MM-DD'), u.tool, u.calls, u.failed, u.unknown, u.duration_ms from skein.tool_days u
             where u.tenant = $1 and ($2::uuid is null or u.agent_id = $2) and ${days.inside("u.day")}`,
@@ -97,6 +102,14 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
     const [calls = 0, failed = 0, unknown = 0, duration_ms = 0] = counts.map(Number);
     return { day: day ?? "", tool: tool ?? "", calls, failed, unknown, duration_ms };
   });
+}
+
+/** The day of a moment, in the time zone of the question. */
+function dayIn(time: string, { shifts }: ToolUsageQuery): string {
+  const utc = `${time} at time zone 'utc'`;
+  return zoneDay(time, shifts, (minutes) =>
+    minutes === 0 ? `to_char(${utc}, 'YYYY-MM-DD')` : `to_char(${utc} + interval '${minutes} minutes', 'YYYY-MM-DD')`,
+  );
 }
 
 function valuesOf({ tenant, agentId, from, to, sessionId }: ToolUsageQuery): readonly (string | null)[] {

@@ -1,4 +1,12 @@
-import { COUNTERS, type Counters, type UsageKey, type UsageQuery, costTotals, usageTotals } from "@skein/core";
+import {
+  COUNTERS,
+  type Counters,
+  type UsageKey,
+  type UsageQuery,
+  type ZoneShift,
+  costTotals,
+  usageTotals,
+} from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
 
 /** What usage is grouped by, but for the day, which each database writes in its own way. */
@@ -8,6 +16,7 @@ const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   agent: "s.agent_id",
   session: "s.id",
   project: "coalesce(s.working_directory, '')",
+  key: "coalesce(s.opened_by, '')",
 };
 
 /** The parts of a statement about usage. `day` is how the database writes the day of a run. */
@@ -43,4 +52,17 @@ export function usageRow(keys: readonly string[], runs: number, counters: Counte
     ...usageTotals(counters),
     ...costTotals(counters),
   };
+}
+
+/** The day of a moment in a zone with these shifts. `dayAfter` is how the database writes the day of the moment so many minutes later. */
+export function zoneDay(
+  time: string,
+  shifts: readonly ZoneShift[] | undefined,
+  dayAfter: (minutes: number) => string,
+): string {
+  const changes = (shifts ?? []).filter(({ until }) => until !== null);
+  const last = dayAfter(shifts?.at(-1)?.minutes ?? 0);
+  if (changes.length === 0) return last;
+  const cases = changes.map(({ until, minutes }) => `when ${time} < '${until}' then ${dayAfter(minutes)}`);
+  return `case ${cases.join(" ")} else ${last} end`;
 }

@@ -8,7 +8,7 @@ import {
   skippedBy,
 } from "@skein/core";
 import type { ToolUsageRow, UsageRow } from "@skein/protocol";
-import { usageRow, usageSql } from "../sql/usage.ts";
+import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
 import type { SessionCache, SessionPage } from "./session-cache.ts";
 
@@ -77,11 +77,17 @@ function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time
   };
 }
 
+/** The day of a moment, in the time zone of the question. */
+function dayIn(time: string, { shifts }: ToolUsageQuery): string {
+  if (!shifts) return `substr(${time}, 1, 10)`;
+  return zoneDay(time, shifts, (minutes) => `strftime('%Y-%m-%d', ${time}, '${minutes} minutes')`);
+}
+
 /** The name and the end of a call are whole also in the preview of a large body. */
 export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolUsageRow[] {
   const { where, values } = boundsOf(query, "e.created_at");
   const rows = db.all(
-    `select substr(e.created_at, 1, 10) as day, e.data ->> 'name' as tool, count(*) as calls,
+    `select ${dayIn("e.created_at", query)} as day, e.data ->> 'name' as tool, count(*) as calls,
       sum(e.data ->> 'outcome' <> 'unknown' and (e.data ->> 'outcome' = 'failed' or e.data ->> 'is_error')) as failed,
       sum(e.data ->> 'outcome' = 'unknown') as unknown, sum(e.data ->> 'duration_ms') as duration_ms
     from events e cross join sessions s on s.id = e.session_id
@@ -93,7 +99,7 @@ export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolU
 
 export function usageOf(db: Database, query: UsageQuery): readonly UsageRow[] {
   const { where, values } = boundsOf(query, "r.started_at");
-  const { columns, groupBy, needsModels } = usageSql(query, "substr(r.started_at, 1, 10)");
+  const { columns, groupBy, needsModels } = usageSql(query, dayIn("r.started_at", query));
   const rows = db.all(
     `select ${columns}
     from sessions s cross join runs r on r.session_id = s.id
@@ -144,6 +150,7 @@ function selection(filter: SessionFilter): Selection {
   add("s.outcome = ?", filter.outcome);
   add("s.model = ?", filter.model);
   if (filter.topLevel) where.push("s.subagent_of_session_id is null");
+  if (filter.hasUnknownEffect) where.push("s.has_unknown_effect = 1");
   add("s.agent_id = ?", filter.agentId);
   add("s.parent_session_id = ?", filter.parentSessionId);
   add("s.subagent_of_session_id = ?", filter.subagentOfSessionId);

@@ -42,6 +42,7 @@ export function toSession(row: Row): Session {
     forked_from_sequence: row["forked_from_sequence"],
     subagent_of_session_id: row["subagent_of_session_id"],
     subagent_of_tool_use_id: row["subagent_of_tool_use_id"],
+    opened_by: row["opened_by"],
     total_runs: row["total_runs"],
     total_turns: row["total_turns"],
     ...costTotals(row as unknown as RunCounters),
@@ -53,6 +54,7 @@ export function toSession(row: Row): Session {
       cache_creation_input_tokens: row["cache_creation_input_tokens"],
       cache_read_input_tokens: row["cache_read_input_tokens"],
     },
+    has_unknown_effect: row["has_unknown_effect"] === 1,
     last_known_input_tokens: row["last_known_input_tokens"],
     last_known_output_tokens: row["last_known_output_tokens"],
   } as Session;

@@ -296,4 +296,12 @@ alter table run_models add column cost_rest integer not null default 0;
 alter table run_models add column estimated_calls integer not null default 0;
 alter table run_models add column simulated_calls integer not null default 0;
 `,
+  `
+alter table sessions add column opened_by text;
+alter table sessions add column has_unknown_effect integer not null default 0;
+update sessions set has_unknown_effect = 1 where id in (
+  select session_id from events where event_type = 'tool.completed' and data ->> '$.outcome' = 'unknown');
+-- Such sessions are few, and people ask for them.
+create index sessions_unknown_effect on sessions (tenant, created_at, id) where has_unknown_effect = 1;
+`,
 ];

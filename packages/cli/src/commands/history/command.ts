@@ -23,6 +23,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   shares = Object.keys(COMMON_OPTIONS) as Shared[],
   usesPager = false,
   isLive = false,
+  lines = "all",
   ...command
 }: Omit<Command<Given>, "run"> & {
   /** Which of the common options it has; without it all of them. */
@@ -30,6 +31,8 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   readonly usesPager?: boolean;
   /** It is about what the agents have now, and about nothing that only the archive has. */
   readonly isLive?: boolean;
+  /** `as-needed` for a command that reads few sessions of other agents, or only their heads. */
+  readonly lines?: "all" | "as-needed";
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {
   const names: readonly string[] = shares;
@@ -50,10 +53,11 @@ export function historyCommand<const Given extends Options, Shared extends keyof
       try {
         const plain = libraryConfig(values, interrupt.signal);
         const readsArchive = values["archive"] !== false && !isLive;
-        const all = names.includes("source") ? await withAgents(plain, values["source"] as SourceNames, screen) : plain;
+        const sources = values["source"] as SourceNames;
+        const all = names.includes("source") ? await withAgents(plain, { sources, lines, screen }) : plain;
         const library = readsArchive ? await withArchived(all, config, screen) : all;
         const refresh = (): Promise<LibraryConfig> =>
-          names.includes("source") ? withAgents(plain, values["source"] as SourceNames) : Promise.resolve(plain);
+          names.includes("source") ? withAgents(plain, { sources, lines }) : Promise.resolve(plain);
         return await run({ screen, values: given, words, library, config, signal: interrupt.signal, refresh });
       } catch (error) {
         throw toCommandError(error);

@@ -27,6 +27,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const exportCommand = historyCommand({
   name: "history export",
   summary: "Write sessions as Markdown, self-contained HTML, JSON or their own lines",
+  lines: "as-needed",
   shares: [...SESSION_OPTIONS, "source", "archive"],
   words: "[SESSION…]",
   options: {

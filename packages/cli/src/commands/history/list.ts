@@ -11,6 +11,7 @@ import { shortTime } from "../../terminal/times.ts";
 export const list = historyCommand({
   name: "history list",
   summary: "Sessions, the newest activity first",
+  lines: "as-needed",
   usesPager: true,
   examples: [
     ["skein history list", "The 50 newest sessions"],

@@ -16,6 +16,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 export const show = historyCommand({
   name: "history show",
   summary: "Read one session, or a subagent's (agent-<id>)",
+  lines: "as-needed",
   shares: [...SESSION_OPTIONS, "source", "archive", "pager"],
   words: "SESSION",
   usesPager: true,

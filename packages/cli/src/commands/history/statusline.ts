@@ -24,6 +24,7 @@ const usualContext = 200_000;
 export const statusline = historyCommand({
   name: "history statusline",
   summary: "One line for Claude Code's status line: model, cost, burn rate, context",
+  lines: "as-needed",
   shares: ["root", "source", "json", "cache"],
   examples: [
     [

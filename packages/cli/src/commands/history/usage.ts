@@ -16,6 +16,7 @@ const views = ["day", "week", "month", "model", "project", "source", "session", 
 export const usage = historyCommand({
   name: "history usage",
   summary: "Tokens and cost, each model call counted once",
+  lines: "as-needed",
   usesPager: true,
   options: {
     by: {

@@ -7,16 +7,22 @@ export type SourceNames = readonly SourceName[] | undefined;
 /** How many places that cannot be read are named; the rest is counted. */
 const MOST_NAMED = 5;
 
+interface AgentOptions {
+  readonly sources: SourceNames;
+  readonly lines: "all" | "as-needed";
+  readonly screen?: StyledScreen;
+}
+
 /** The same configuration, which also reads the sessions of other agents. What could not be read is said on the screen, and the rest is shown. */
 export async function withAgents(
   library: LibraryConfig,
-  sources: SourceNames,
-  screen?: StyledScreen,
+  { sources, lines, screen }: AgentOptions,
 ): Promise<LibraryConfig> {
   try {
     const { config, problems } = await withSources({
       ...library,
       sources,
+      lines,
       onTranslated: (source, done, total) => {
         if (done % 20 === 0 || done === total)
           screen?.progress(styledText`Reading ${source}: ${done} of ${total} sessions`);

@@ -33,8 +33,9 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   const branch = stringOf(objectOf(tree?.["repository"])["ref"])?.replace(/^refs\/heads\//, "");
   writer.place({ cwd: cwd && decodeURIComponent(cwd), branch });
   const ledger = arrayOf(objectOf(thread["usageLedger"])["events"]).map(objectOf);
+  const messages = arrayOf(thread["messages"]).map(objectOf);
   let time = numberOf(thread["created"]);
-  for (const [at, message] of arrayOf(thread["messages"]).map(objectOf).entries()) {
+  for (const [at, message] of messages.entries()) {
     const usage = objectOf(message["usage"]);
     time = numberOf(objectOf(message["meta"])["sentAt"]) ?? timeOf(usage["timestamp"]) ?? time;
     const placed = { id: `${at}`, from: `messages/${at}`, at: time };
@@ -47,7 +48,8 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     } else if (message["role"] === "user") writer.user(content.map(resultOf), placed);
     else writer.other(String(message["role"]), message, placed);
   }
-  for (const [at, event] of ledger.entries()) writeEvent(unit, thread, event, `usageLedger/events/${at}`, writer);
+  for (const [at, event] of ledger.entries())
+    writeEvent(unit, { event, from: `usageLedger/events/${at}`, messages }, writer);
   writer.title(stringOf(thread["title"]), "title");
 }
 
@@ -76,13 +78,16 @@ function tokensOf(usage: Value): CallTokens | undefined {
   return tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0 ? tokens : undefined;
 }
 
+interface LedgerEvent {
+  readonly event: Value;
+  readonly from: string;
+  readonly messages: readonly Value[];
+}
+
 /** An event has no split of the cache; the message that it leads to has it. */
-// oxlint-disable-next-line max-params
-function writeEvent(unit: Unit, thread: Value, event: Value, from: string, writer: TranscriptWriter): void {
+function writeEvent(unit: Unit, { event, from, messages }: LedgerEvent, writer: TranscriptWriter): void {
   const { input, output } = objectOf(event["tokens"]);
-  const message = arrayOf(thread["messages"])
-    .map(objectOf)
-    .find(({ messageId }) => messageId === event["toMessageId"]);
+  const message = messages.find(({ messageId }) => messageId === event["toMessageId"]);
   const cache = tokensOf(objectOf(message?.["usage"]));
   const tokens = {
     input: numberOf(input) ?? 0,

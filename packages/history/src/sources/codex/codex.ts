@@ -82,14 +82,21 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {
   writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
+  let hasLostParent = false;
   const rollout = createRollout(unit.id, writer, (parentId) => {
+    if (writer.wants === "head") return undefined;
     const path = rollouts.get(unit.root)?.get(parentId);
+    hasLostParent = path === undefined;
     return path === undefined ? undefined : turnsIn(path);
   });
-  eachRecord(unit.path, writer, (value, from) => rollout.add(value, from));
+  // Without the file of its parent, the times of all lines tell where a fork begins.
+  const options = { writer, marks, needsAll: () => hasLostParent };
+  eachRecord(unit.path, options, (value, from) => rollout.add(value, from));
   rollout.finish();
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
 }
+
+const marks = ["token_count", "turn_context", "_started"];
 
 const turnMark = Buffer.from('"turn_id"');
 

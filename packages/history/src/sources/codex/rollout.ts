@@ -170,21 +170,26 @@ export function createRollout(
 }
 
 function begin(meta: Value, threadId: string, writer: TranscriptWriter, copies: CopyGate): void {
-  const { cwd, cli_version: version, forked_from_id: fork, parent_thread_id: parentId, source } = meta;
+  const { cwd, cli_version: version, forked_from_id: fork, source } = meta;
   writer.place({
     cwd: stringOf(cwd),
     version: stringOf(version),
     branch: stringOf(objectOf(meta["git"])["branch"]),
   });
   const spawned = objectOf(source)["subagent"];
-  const spawn = objectOf(objectOf(spawned)["thread_spawn"]);
-  const parent = stringOf(parentId) ?? stringOf(spawn["parent_thread_id"]);
+  const parent = parentOf(meta);
   const isSubagent = spawned !== undefined || meta["thread_source"] === "subagent";
   if (isSubagent && parent !== null && parent !== threadId) {
     const type = stringOf(meta["agent_role"]) ?? stringOf(spawned);
     writer.subagentOf({ sessionId: parent, type, description: stringOf(meta["agent_nickname"]) });
   }
   copies.begin(stringOf(fork) ?? parent, isSubagent);
+}
+
+/** The thread that started this one. */
+function parentOf(meta: Value): string | null {
+  const spawn = objectOf(objectOf(objectOf(meta["source"])["subagent"])["thread_spawn"]);
+  return stringOf(meta["parent_thread_id"]) ?? stringOf(spawn["parent_thread_id"]);
 }
 
 interface CopyGate {

@@ -1,12 +1,14 @@
 /** GitHub Copilot CLI: events in `session-state`, usage in `session-store.db`, in the events, or in OpenTelemetry files. */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { stringOf } from "../../model/value.ts";
-import { eachRecord, entriesIn, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
+import { objectOf, stringOf } from "../../model/value.ts";
+import { eachRecord, entriesIn, firstRecord, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
 import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
-import { createEvents } from "./events.ts";
+import { createEvents, placeOf } from "./events.ts";
 import { callRows, type CallRow } from "./usage-rows.ts";
 import { chatSpans } from "./spans.ts";
+
+const marks = ['"session.', '"assistant.message"'];
 
 export const copilot: HistorySource = {
   name: "copilot",
@@ -15,9 +17,14 @@ export const copilot: HistorySource = {
   owns: (path) => isFolder(join(path, "session-state")),
   units: findSessions,
   read(unit, writer) {
-    const { rows, spans } = usageOf(unit.root);
+    if (writer.wants === "head") {
+      const first = firstRecord(unit.path);
+      if (first?.["type"] === "session.start") writer.place(placeOf(objectOf(first["data"])));
+      return;
+    }
+    const { rows, spans } = known.get(unit.root) ?? usageOf(unit.root);
     const events = createEvents(unit.id, writer, { rows: rows.get(unit.id) ?? [], spans: spans.get(unit.id) ?? [] });
-    eachRecord(unit.path, writer, (event, from) => events.add(event, from));
+    eachRecord(unit.path, { writer, marks }, (event, from) => events.add(event, from));
     events.finish(stringOf(unit.extra?.["title"]));
   },
   original: ({ path }, from) => originalLine(path, from),

@@ -124,10 +124,8 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
     },
   };
   const begin = (data: Value): void => {
-    const context = objectOf(data["context"]);
     model = stringOf(data["selectedModel"]) ?? model;
-    const version = stringOf(data["copilotVersion"]);
-    later(() => writer.place({ cwd: stringOf(context["cwd"]), branch: stringOf(context["branch"]), version }));
+    later(() => writer.place(placeOf(data)));
   };
   return {
     add(event, from) {
@@ -155,4 +153,11 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
       writer.title(name ?? title, "workspace.yaml");
     },
   };
+}
+
+/** Where a session is, as its first event says. */
+export function placeOf(data: Value): Parameters<TranscriptWriter["place"]>[0] {
+  const context = objectOf(data["context"]);
+  const version = stringOf(data["copilotVersion"]);
+  return { cwd: stringOf(context["cwd"]), branch: stringOf(context["branch"]), version };
 }

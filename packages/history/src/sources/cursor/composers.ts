@@ -27,7 +27,7 @@ export function findComposers(path: string): Found {
       if (!data || id.includes("\n") || headersOf(data).length === 0) return;
       const updated = numberOf(data["lastUpdatedAt"]) ?? numberOf(data["createdAt"]) ?? 0;
       const stamp = `${updated} ${headersOf(data).length}`;
-      units.push({ id, root: path, path, stamp, mtimeMs: updated, extra: { composer: true } });
+      units.push({ id, root: path, path, bytes: 0, stamp, mtimeMs: updated, extra: { composer: true } });
     });
     return { units, problems: [] };
   });
@@ -64,14 +64,20 @@ export function readComposer(unit: Unit, writer: TranscriptWriter): void {
     for (const header of headersOf(data)) {
       const id = stringOf(header["bubbleId"]);
       const bubble = id === null ? undefined : (rowOf(database, `bubbleId:${unit.id}:${id}`) ?? header);
-      if (id !== null && bubble) writeBubble(unit.id, id, bubble, model, writer);
+      if (id !== null && bubble) writeBubble({ composer: unit.id, id, bubble, model }, writer);
     }
     writer.title(stringOf(data["name"]), `composerData:${unit.id}`);
   });
 }
 
-// oxlint-disable-next-line max-params
-function writeBubble(composer: string, id: string, bubble: Value, model: string, writer: TranscriptWriter): void {
+interface Bubble {
+  readonly composer: string;
+  readonly id: string;
+  readonly bubble: Value;
+  readonly model: string;
+}
+
+function writeBubble({ composer, id, bubble, model }: Bubble, writer: TranscriptWriter): void {
   const from = `bubbleId:${composer}:${id}`;
   const at = stringOf(bubble["createdAt"]) ?? numberOf(bubble["createdAt"]);
   const text = stringOf(bubble["text"]) ?? "";

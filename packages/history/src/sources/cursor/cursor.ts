@@ -25,12 +25,14 @@ export const cursor: HistorySource = {
         ),
   units: (root) => (isFile(root) ? findComposers(root) : findTranscripts(root)),
   read(unit, writer) {
+    // Cursor writes no tokens that could be counted.
+    if (writer.wants === "usage") return;
     if (unit.extra?.["composer"] === true) return readComposer(unit, writer);
     const parent = stringOf(unit.extra?.["parent"]);
     if (parent !== null) writer.subagentOf({ sessionId: parent });
     if (unit.path.endsWith(".txt")) return readText(unit, writer);
     const transcript = createTranscript(unit, writer);
-    eachRecord(unit.path, writer, (line, from) => transcript.add(line, from));
+    eachRecord(unit.path, { writer }, (line, from) => transcript.add(line, from));
     transcript.finish();
   },
   original: (unit, from) =>

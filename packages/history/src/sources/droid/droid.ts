@@ -33,7 +33,7 @@ export const droid: HistorySource = {
     return { units, problems };
   },
   read(unit, writer) {
-    eachRecord(unit.path, writer, (record, from) => writeRecord(record, from, unit, writer));
+    eachRecord(unit.path, { writer, marks: [] }, (record, from) => writeRecord(record, from, unit, writer));
     writeUsage(unit, writer);
   },
   original: ({ path }, from) => originalLine(path, from),

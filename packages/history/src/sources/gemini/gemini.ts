@@ -8,6 +8,7 @@ import {
   documentOf,
   eachRecord,
   entriesIn,
+  firstRecord,
   isFile,
   isFolder,
   originalLine,
@@ -100,12 +101,19 @@ function projectRoot(folder: string, name: string, known: ReadonlyMap<string, st
   return known.get(name) ?? null;
 }
 
+const marks = ['"tokens"', '"$set"'];
+
 function readChat(unit: Unit, writer: TranscriptWriter): void {
   writer.place({ cwd: stringOf(unit.extra?.["cwd"]) });
   const parent = stringOf(unit.extra?.["parent"]);
   if (parent !== null) writer.subagentOf({ sessionId: parent });
   const chat = createChat(unit.id, writer);
-  if (unit.path.endsWith(".jsonl")) eachRecord(unit.path, writer, (value, from) => chat.add(value, from));
+  if (writer.wants === "head") {
+    const first = unit.path.endsWith(".jsonl") ? firstRecord(unit.path) : undefined;
+    if (first) chat.add(first, "");
+    return;
+  }
+  if (unit.path.endsWith(".jsonl")) eachRecord(unit.path, { writer, marks }, (value, from) => chat.add(value, from));
   else {
     const document = documentOf(unit.path, writer);
     for (const [at, message] of arrayOf(document?.["messages"]).entries())

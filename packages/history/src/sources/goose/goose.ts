@@ -49,7 +49,7 @@ function findSessions(database: OpenDatabase, root: string, path: string): Found
     (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages FROM sessions`);
   const units = rows.map(({ id, updated_at: updated, tokens, messages }): Unit => {
     const mtimeMs = Date.parse(`${String(updated).replace(" ", "T")}Z`) || 0;
-    return { id: String(id), root, path, mtimeMs, stamp: [updated, tokens, messages].map(String).join(" ") };
+    return { id: String(id), root, path, bytes: 0, mtimeMs, stamp: [updated, tokens, messages].map(String).join(" ") };
   });
   return { units, problems: [] };
 }
@@ -69,7 +69,8 @@ function readSession(database: OpenDatabase, unit: Unit, writer: TranscriptWrite
   const model = modelOf(session);
   const sql =
     "SELECT id, message_id, role, content_json, created_timestamp FROM messages WHERE session_id = ? ORDER BY id";
-  database.each(sql, [unit.id], (row) => writeMessage(row, unit, model, writer));
+  if (writer.wants === "head") return;
+  if (writer.wants === "transcript") database.each(sql, [unit.id], (row) => writeMessage(row, unit, model, writer));
   writeUsage(session, unit, model, writer);
   writer.title(stringOf(session["name"]) || stringOf(session["description"]), `sessions/${unit.id}`);
 }

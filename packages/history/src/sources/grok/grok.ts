@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
-import { parseLine } from "../../scan/parse-line.ts";
-import { documentAt, eachLine, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
+import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
 import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -51,34 +50,36 @@ interface Times {
   readonly prompts: readonly number[];
   readonly calls: ReadonlyMap<string, number>;
   readonly results: ReadonlyMap<string, number>;
-  readonly turns: ReadonlyMap<string, { readonly usage: Value; readonly at: number; readonly from: string }>;
+  readonly turns: ReadonlyMap<string, Turn>;
 }
 
+interface Turn {
+  readonly usage: Value;
+  readonly at: number;
+  readonly from: string;
+}
+
+const marks = ["turn_completed"];
+
 /** The messages have no times. The log of updates has them, and the usage of each turn. */
-function timesIn(path: string): Times {
+function timesIn(path: string, writer: TranscriptWriter): Times {
   const prompts = new Map<string, number>();
   const calls = new Map<string, number>();
   const results = new Map<string, number>();
-  const turns = new Map<string, { usage: Value; at: number; from: string }>();
+  const turns = new Map<string, Turn>();
   if (!isFile(path)) return { prompts: [], calls, results, turns };
-  eachLine(path, (bytes, number) => {
-    for (const { value } of parseLine(bytes, { line: number, offset: 0 }, () => {})) {
-      const at = (numberOf(value["timestamp"]) ?? 0) * 1000;
-      const params = objectOf(value["params"]);
-      const update = objectOf(params["update"]);
-      const prompt = stringOf(objectOf(params["_meta"])["promptId"]) ?? "";
-      const call = stringOf(update["toolCallId"]) ?? "";
-      const kind = update["sessionUpdate"];
-      if (kind === "user_message_chunk" && !prompts.has(prompt)) prompts.set(prompt, at);
-      else if (kind === "tool_call") calls.set(call, at);
-      else if (kind === "tool_call_update") results.set(call, at);
-      else if (kind === "turn_completed" && isObject(update["usage"]))
-        turns.set(stringOf(update["prompt_id"]) ?? `line ${number}`, {
-          usage: update["usage"],
-          at,
-          from: `updates line ${number}`,
-        });
-    }
+  eachRecord(path, { writer, marks }, (value, from) => {
+    const at = (numberOf(value["timestamp"]) ?? 0) * 1000;
+    const params = objectOf(value["params"]);
+    const update = objectOf(params["update"]);
+    const prompt = stringOf(objectOf(params["_meta"])["promptId"]) ?? "";
+    const call = stringOf(update["toolCallId"]) ?? "";
+    const kind = update["sessionUpdate"];
+    if (kind === "user_message_chunk" && !prompts.has(prompt)) prompts.set(prompt, at);
+    else if (kind === "tool_call") calls.set(call, at);
+    else if (kind === "tool_call_update") results.set(call, at);
+    else if (kind === "turn_completed" && isObject(update["usage"]))
+      turns.set(stringOf(update["prompt_id"]) ?? from, { usage: update["usage"], at, from: `updates ${from}` });
   });
   return { prompts: [...prompts.values()], calls, results, turns };
 }
@@ -93,27 +94,23 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   const parent = stringOf(summary["parent_session_id"]);
   const isSubagent = parent !== null && String(summary["session_kind"]).startsWith("subagent");
   if (isSubagent) writer.subagentOf({ sessionId: parent, description: stringOf(summary["session_summary"]) });
-  const times = timesIn(String(unit.extra?.["updates"]));
+  if (writer.wants === "head") return;
+  const times = timesIn(String(unit.extra?.["updates"]), writer);
   const model = stringOf(summary["current_model_id"]) ?? "";
-  const messages = createMessages(unit.id, writer, times, stringOf(summary["created_at"]));
-  if (isFile(unit.path)) eachRecord(unit.path, writer, (value, from) => messages.add(value, from));
-  messages.finish();
-  for (const [id, { usage, at, from }] of times.turns) {
+  if (writer.wants === "transcript" && isFile(unit.path)) {
+    const messages = createMessages(unit.id, writer, times, stringOf(summary["created_at"]));
+    eachRecord(unit.path, { writer }, (value, from) => messages.add(value, from));
+    messages.finish();
+  }
+  for (const [id, turn] of times.turns) {
     // The turn of the parent has what its subagents used.
-    if (isSubagent) writer.other("turn-usage", usage, { at, from });
-    else writeUsage(`grok:${id}`, usage, model, { at, from }, writer);
+    if (isSubagent) writer.other("turn-usage", turn.usage, turn);
+    else writeUsage(`grok:${id}`, turn, model, writer);
   }
   writer.title(stringOf(summary["generated_title"]) ?? stringOf(summary["session_summary"]), "summary.json");
 }
 
-// oxlint-disable-next-line max-params
-function writeUsage(
-  call: string,
-  usage: Value,
-  model: string,
-  placed: { at: number; from: string },
-  writer: TranscriptWriter,
-): void {
+function writeUsage(call: string, { usage, at, from }: Turn, model: string, writer: TranscriptWriter): void {
   const byModel = Object.entries(objectOf(usage["modelUsage"]));
   for (const [name, each] of byModel.length > 0 ? byModel : [[model, usage] as const]) {
     const of = (key: string): number => numberOf(objectOf(each)[key]) ?? 0;
@@ -121,7 +118,7 @@ function writeUsage(
     const input = Math.max(0, of("inputTokens") - cacheRead - cacheWrite);
     const ticks = numberOf(objectOf(each)["costUsdTicks"]);
     const tokens = { input, cacheRead, cacheWrite, output: of("outputTokens"), reasoning: of("reasoningTokens") };
-    writer.usage(`${call}:${name}`, name, tokens, { ...placed, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
+    writer.usage(`${call}:${name}`, name, tokens, { at, from, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
   }
 }
 

@@ -7,6 +7,8 @@ import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
 import { createCliWire } from "./cli-wire.ts";
 import { createCodeWire } from "./code-wire.ts";
 
+const marks = ["StatusUpdate", "usage.record", "llm.request"];
+
 export const kimi: HistorySource = {
   name: "kimi",
   roots: ({ env, homes }) => [
@@ -29,7 +31,7 @@ export const kimi: HistorySource = {
     if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
     writer.title(stringOf(title), "state.json");
     const wire = unit.extra?.["form"] === "code" ? createCodeWire(unit.id, writer) : createCliWire(unit.id, writer);
-    eachRecord(unit.path, writer, (record, from) => wire.add(record, from));
+    eachRecord(unit.path, { writer, marks }, (record, from) => wire.add(record, from));
     wire.finish();
   },
   original: ({ path }, from) => originalLine(path, from),

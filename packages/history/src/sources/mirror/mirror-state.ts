@@ -1,7 +1,8 @@
 /** What the mirror of one root knows of its sessions, kept beside them. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Problem, SourceName } from "../port/source.ts";
+import type { RootMark } from "./source-of-root.ts";
 
 export interface MirroredUnit {
   readonly stamp: string;
@@ -13,6 +14,18 @@ export interface MirroredUnit {
   readonly meta: Readonly<Record<string, string>>;
   /** Where the translated lines are, below the mirror. */
   readonly place: string;
+  /** When the session last did something, as far as that is known without reading it. */
+  readonly lastMs: number;
+  readonly bytes: number;
+  /** The lines that were made, and the stamp that the session had then. */
+  readonly lines?: MadeLines;
+}
+
+interface MadeLines {
+  readonly stamp: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly inode: number;
 }
 
 export interface MirrorState {
@@ -26,24 +39,45 @@ export interface MirrorState {
 }
 
 /** Raise it when a translation changes: everything is then translated again. */
-const version = 1;
+const version = 2;
+
+function emptyState(source: SourceName, root: string): MirrorState {
+  return { v: version, source, root, units: {}, problems: [], claims: [] };
+}
 
 export function loadState(folder: string, source: SourceName, root: string): MirrorState {
-  const empty = { v: version, source, root, units: {}, problems: [], claims: [] };
   try {
     const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as MirrorState;
-    return state.v === version && state.source === source && state.root === root ? state : empty;
+    if (state.v === version && state.source === source && state.root === root) return state;
   } catch {
-    return empty;
+    // There is none yet, or it was cut off: everything is looked at again.
   }
+  return emptyState(source, root);
 }
 
 export function saveState(folder: string, state: MirrorState): void {
-  const path = join(folder, "state.json");
-  writeFileSync(`${path}.${process.pid}`, JSON.stringify(state), { mode: 0o600 });
+  replaceFile(join(folder, "state.json"), JSON.stringify(state));
+  saveMark(folder, state);
+}
+
+/** Says whose sessions a folder has. */
+export function saveMark(folder: string, { source, root, claims, problems }: RootMark): void {
+  const text = JSON.stringify({ source, root, claims, problems });
+  const path = join(folder, "source.json");
+  if (readOrNothing(path) !== text) replaceFile(path, text);
+}
+
+function readOrNothing(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whoever reads the file meanwhile sees the old one or the new one. */
+function replaceFile(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(`${path}.${process.pid}`, text, { mode: 0o600 });
   renameSync(`${path}.${process.pid}`, path);
-  const mark = join(folder, "source.json");
-  const { source, root, claims, problems } = state;
-  writeFileSync(`${mark}.${process.pid}`, JSON.stringify({ source, root, claims, problems }), { mode: 0o600 });
-  renameSync(`${mark}.${process.pid}`, mark);
 }

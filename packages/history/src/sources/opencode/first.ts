@@ -9,9 +9,14 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   const [session] = database.all("SELECT * FROM session WHERE id = ?", unit.id);
   if (!session) return;
   writeHead(database, session, writer, parentCall);
+  if (writer.wants === "head") return;
   writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const parts = new Map<string, Part[]>();
-  database.each("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", [unit.id], (row) => {
+  // The length is known without reading a value that lies on pages of its own, and the end of a step is short.
+  const chosen =
+    writer.wants === "usage" ? ` AND octet_length(data) < ${longestStep} AND instr(data, '"step-finish"') > 0` : "";
+  const sql = `SELECT id, message_id, data FROM part WHERE session_id = ?${chosen} ORDER BY id`;
+  database.each(sql, [unit.id], (row) => {
     const part = { id: String(row["id"]), data: jsonOf(row["data"], writer) };
     const message = String(row["message_id"]);
     const known = parts.get(message);
@@ -27,6 +32,9 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
 }
 
+/** The end of a step has tokens, a cost and the hash of a snapshot. */
+const longestStep = 4000;
+
 /** What both forms of the session table have. */
 export function writeHead(
   database: OpenDatabase,
@@ -37,7 +45,8 @@ export function writeHead(
   writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
   const parent = stringOf(session["parent_id"]);
   if (parent === null) return;
-  const callId = callIn(database, parent, String(session["id"]));
+  // Looking for the call reads what the parent did.
+  const callId = writer.wants === "transcript" ? callIn(database, parent, String(session["id"])) : null;
   const description = stringOf(session["title"]);
   writer.subagentOf({ sessionId: parent, callId, type: stringOf(session["agent"]), description });
 }

@@ -1,5 +1,6 @@
 /** opencode: SQLite databases of 1.x and 2.x, which may be one file, and the older files in `storage/`. */
 import { basename, dirname, isAbsolute, join } from "node:path";
+import { stringOf } from "../../model/value.ts";
 import { entriesIn, isFile, isFolder, stampOf } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
 import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
@@ -85,15 +86,18 @@ function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
   const count = (of: string, what: string): string =>
     `(SELECT ${what} FROM ${of} WHERE ${of}.session_id = ${table}.id)`;
   const hasParts = form === 1 && database.columns("part").has("session_id");
-  return database.all(`SELECT id, time_updated, ${count(messages, "count(*)")} AS messages,
+  const known = database.columns(table);
+  const optional = ["directory", "parent_id"].filter((column) => known.has(column)).map((column) => `, ${column}`);
+  return database.all(`SELECT id, time_updated${optional.join("")}, ${count(messages, "count(*)")} AS messages,
     ${form === 2 ? count(messages, "max(seq)") : count(messages, "max(time_created)")} AS newest,
     ${hasParts ? count("part", "count(*)") : "0"} AS parts FROM ${table}`);
 }
 
 function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
-  const { id, time_updated: updated, messages, newest, parts } = row;
+  const { id, time_updated: updated, messages, newest, parts, directory, parent_id: parent } = row;
+  const head = { cwd: stringOf(directory) || null, parentId: stringOf(parent) };
   const stamp = [form, updated, messages, newest, parts].map(String).join(" ");
-  return { id: String(id), root, path, stamp, mtimeMs: Number(updated) || 0, extra: { form } };
+  return { id: String(id), root, path, bytes: 0, stamp, mtimeMs: Number(updated) || 0, head, extra: { form } };
 }
 
 function storedSessions(root: string, problems: Problem[]): readonly Unit[] {

@@ -10,10 +10,18 @@ export function readSecond(database: OpenDatabase, unit: Unit, writer: Transcrip
   const [session] = database.all("SELECT * FROM session_v2 WHERE id = ?", unit.id);
   if (!session) return;
   writeHead(database, session, writer, parentCall);
+  if (writer.wants === "head") return;
   writer.title(stringOf(session["title"]), `session_v2/${unit.id}`);
-  const sql = "SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq";
-  database.each(sql, [unit.id], ({ id, type, time_created: created, data }) => {
-    const row = { id: String(id), type: String(type), at: Number(created), data: jsonOf(data, writer) };
+  const [data, chosen] =
+    writer.wants === "usage"
+      ? [
+          "CASE WHEN json_valid(data) THEN json_remove(data, '$.content') ELSE data END AS data",
+          " AND type = 'assistant'",
+        ]
+      : ["data", ""];
+  const sql = `SELECT id, type, time_created, ${data} FROM session_message WHERE session_id = ?${chosen} ORDER BY seq`;
+  database.each(sql, [unit.id], ({ id, type, time_created: created, data: text }) => {
+    const row = { id: String(id), type: String(type), at: Number(created), data: jsonOf(text, writer) };
     writeRow(row, writer);
   });
 }
@@ -46,13 +54,16 @@ function writeAnswer(
   writer: TranscriptWriter,
 ): void {
   const content: Block[] = [];
-  const results: (() => void)[] = [];
+  const results: Result[] = [];
   for (const part of arrayOf(data["content"]).map(objectOf)) {
     const text = stringOf(part["text"]);
     if (part["type"] === "text" && text !== null) content.push({ type: "text", text });
     else if (part["type"] === "reasoning" && text !== null) content.push({ type: "thinking", thinking: text });
-    else if (part["type"] === "tool") addTool(part, placed, content, results, writer);
-    else content.push(part);
+    else if (part["type"] === "tool") {
+      const { call, result } = toolOf(part, `${placed.id}:${content.length}`);
+      content.push(call);
+      if (result) results.push(result);
+    } else content.push(part);
   }
   writer.answer({
     ...placed,
@@ -63,34 +74,29 @@ function writeAnswer(
     stopReason: stringOf(data["rawFinish"]) ?? stringOf(data["finish"]),
     reportedUsd: numberOf(data["cost"]) ?? undefined,
   });
-  for (const write of results) write();
+  for (const { callId, content: output, ...rest } of results)
+    writer.result(callId, output, { id: `${placed.id}:${callId}`, from: placed.from, ...rest });
 }
 
-// oxlint-disable-next-line max-params
-function addTool(
-  part: Value,
-  placed: { readonly id: string; readonly from: string },
-  content: Block[],
-  results: (() => void)[],
-  writer: TranscriptWriter,
-): void {
+interface Result {
+  readonly callId: string;
+  readonly content: unknown;
+  readonly at: number | null;
+  readonly isError: boolean;
+  readonly details: unknown;
+}
+
+function toolOf(part: Value, unnamed: string): { readonly call: Block; readonly result: Result | undefined } {
   const state = objectOf(part["state"]);
-  const callId = stringOf(part["id"]) ?? `${placed.id}:${content.length}`;
+  const callId = stringOf(part["id"]) ?? unnamed;
   const input = objectOf(state["input"]);
-  content.push({ type: "tool_use", id: callId, name: stringOf(part["name"]) ?? "unknown", input });
+  const call = { type: "tool_use", id: callId, name: stringOf(part["name"]) ?? "unknown", input };
   const isError = state["status"] === "error";
-  if (!isError && state["status"] !== "completed") return;
+  if (!isError && state["status"] !== "completed") return { call, result: undefined };
   const error = stringOf(state["error"]) ?? stringOf(objectOf(state["error"])["message"]) ?? "";
-  results.push(
-    () =>
-      void writer.result(callId, isError ? error : arrayOf(state["content"]), {
-        id: `${placed.id}:${callId}`,
-        from: placed.from,
-        at: numberOf(objectOf(part["time"])["completed"]),
-        isError,
-        details: state["metadata"],
-      }),
-  );
+  const content = isError ? error : arrayOf(state["content"]);
+  const at = numberOf(objectOf(part["time"])["completed"]);
+  return { call, result: { callId, content, at, isError, details: state["metadata"] } };
 }
 
 function parentCall(database: OpenDatabase, parent: string, child: string): string | null {

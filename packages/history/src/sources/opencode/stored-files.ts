@@ -13,6 +13,7 @@ export function fileSession(unit: Unit, writer: TranscriptWriter): void {
   writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
   const parent = stringOf(session["parentID"]);
   if (parent !== null) writer.subagentOf({ sessionId: parent, description: stringOf(session["title"]) });
+  if (writer.wants === "head") return;
   const messages = documentsIn(join(storage, "message", unit.id), writer).toSorted(byTime);
   for (const { id, data } of messages) writeMessage(id, data, documentsIn(join(storage, "part", id), writer), writer);
   writer.title(stringOf(session["title"]), `session/${unit.id}`);

@@ -27,9 +27,11 @@ export const pi: HistorySource = {
   original: ({ path }, from) => originalLine(path, from),
 };
 
+const marks = ['"usage"', '"assistant"', '"model_change"'];
+
 function readSession(unit: Unit, writer: TranscriptWriter): void {
   const tree = createTree(unit.id, writer);
-  eachRecord(unit.path, writer, (entry, from) => tree.add(entry, from));
+  eachRecord(unit.path, { writer, marks }, (entry, from) => tree.add(entry, from));
 }
 
 function createTree(sessionId: string, writer: TranscriptWriter) {

@@ -7,6 +7,7 @@ import { parseLine } from "../../scan/parse-line.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { readFile } from "../../scan/read-file.ts";
 import type { Problem, Unit } from "./source.ts";
+import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
 /** The entries of a folder; none if it is not there. What cannot be read is a problem. */
@@ -37,8 +38,15 @@ export function stampOf(...paths: readonly string[]): { readonly stamp: string; 
   };
 }
 
+/** Heads are read one after the other, thousands of them, and are short. */
+const headBuffer = Buffer.allocUnsafeSlow(16 * 1024);
+
 /** Calls back for each line of a file of JSON lines, also of a compressed one. */
-export function eachLine(path: string, onLine: (bytes: Buffer, number: number, isLast: boolean) => void): void {
+export function eachLine(
+  path: string,
+  onLine: (bytes: Buffer, number: number, isLast: boolean) => void,
+  buffer?: Buffer,
+): void {
   let number = 0;
   const onRegion = (region: Region): void => {
     if (region.tooLong) {
@@ -52,26 +60,44 @@ export function eachLine(path: string, onLine: (bytes: Buffer, number: number, i
     });
   };
   if (!path.endsWith(".zst")) {
-    readFile(path, {}, onRegion);
+    readFile(path, buffer ? { buffer } : {}, onRegion);
     return;
   }
   const bytes = zstdDecompressSync(readFileSync(path));
   onRegion({ bytes, start: 0, end: bytes.length, offset: 0, tooLong: false, unterminated: bytes.at(-1) !== 0x0a });
 }
 
-/** Calls back for each record of a file of JSON lines. Damaged lines are written as they are. */
+export interface RecordOptions {
+  readonly writer: TranscriptWriter;
+  /** Which lines are needed to count tokens: the first one, and those with one of these texts. */
+  readonly marks?: readonly string[];
+  /** Asked after the first line: true if all lines are needed nevertheless. */
+  readonly needsAll?: () => boolean;
+}
+
+/**
+ * Calls back for each record of a file of JSON lines. Damaged lines are written as they are. If only the usage is wanted,
+ * lines without any of the marks are not parsed.
+ */
 export function eachRecord(
   path: string,
-  writer: TranscriptWriter,
+  { writer, marks, needsAll }: RecordOptions,
   onRecord: (value: Value, from: string) => void,
 ): void {
-  eachLine(path, (bytes, number, unterminated) => {
+  if (writer.wants === "usage" && marks && !path.endsWith(".zst")) {
+    eachMarkedLine(path, { marks, needsAll }, (bytes, offset) => {
+      for (const { value } of parseLine(bytes, { line: 1, offset }, () => {})) onRecord(value, `byte ${offset}`);
+    });
+    return;
+  }
+  const onLine = (bytes: Buffer, number: number, unterminated: boolean): void => {
     const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
       // A line of these kinds is read all the same.
       if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes") writer.damage(text ?? kind);
     });
     for (const { value } of records) onRecord(value, `line ${number}`);
-  });
+  };
+  eachLine(path, onLine, writer.wants === "head" ? headBuffer : undefined);
 }
 
 /** The line that `line 12` names, as it is in the file. */
@@ -88,7 +114,7 @@ export function originalLine(path: string, from: string): string | undefined {
 export function firstRecord(path: string, most = 256 * 1024): Value | undefined {
   let found: Value | undefined;
   try {
-    readFile(path, { until: most }, (region) => {
+    readFile(path, { until: most, buffer: headBuffer }, (region) => {
       if (found) return;
       const end = region.bytes.indexOf(0x0a, region.start);
       const line = region.bytes.subarray(region.start, end < 0 || end > region.end ? region.end : end);

@@ -52,6 +52,10 @@ export interface Unit {
   readonly root: string;
   /** The file with the session, or the database. */
   readonly path: string;
+  /** How large it is, for a session that is a part of its file; the size of the file if not given. */
+  readonly bytes?: number;
+  /** Its folder and the session that it is a subagent of, if they are known without reading it. */
+  readonly head?: { readonly cwd: string | null; readonly parentId: string | null };
   /** More about it that the source needs in order to read it. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -48,10 +48,25 @@ export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    holders -= 1;
-    if (holders === 0) for (const database of held.values()) database.close();
-    if (holders === 0) held.clear();
+    release();
   }
+}
+
+/** The same for work that does not wait. */
+export function keepDatabases<T>(work: () => T): T {
+  holders += 1;
+  try {
+    return work();
+  } finally {
+    release();
+  }
+}
+
+function release(): void {
+  holders -= 1;
+  if (holders > 0) return;
+  for (const database of held.values()) database.close();
+  held.clear();
 }
 
 function open(path: string): DatabaseSync {
@@ -59,16 +74,27 @@ function open(path: string): DatabaseSync {
   return new Database(path, { readOnly: true, timeout: 2000 });
 }
 
+/** Thousands of sessions are read with the same few statements. */
+const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
 function wrap(database: DatabaseSync): OpenDatabase {
+  const statements = prepared.get(database) ?? new Map<string, StatementSync>();
+  prepared.set(database, statements);
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const made = database.prepare(sql);
+    statements.set(sql, made);
+    return made;
+  };
   return {
-    all: (sql, ...values) => database.prepare(sql).all(...values),
+    all: (sql, ...values) => prepare(sql).all(...values),
     each(sql, values, onRow) {
-      for (const row of database.prepare(sql).iterate(...values)) onRow(row);
+      for (const row of prepare(sql).iterate(...values)) onRow(row);
     },
     columns: (table) =>
       new Set(
-        database
-          .prepare("SELECT name FROM pragma_table_info(?)")
+        prepare("SELECT name FROM pragma_table_info(?)")
           .all(table)
           .map((row) => String(row["name"])),
       ),

@@ -20,7 +20,7 @@ export interface CallTokens {
 }
 
 /** What every line may have. */
-interface Placed {
+export interface Placed {
   /** The time in milliseconds, or as ISO text; unknown if missing. */
   readonly at?: number | string | null | undefined;
   /** Where the original is; `HistorySource.original` reads it. */
@@ -44,9 +44,23 @@ interface Answer extends Placed {
   readonly reportedUsd?: number | undefined;
 }
 
+export interface ParentSession {
+  readonly sessionId: string;
+  readonly callId?: string | null | undefined;
+  readonly type?: string | null | undefined;
+  readonly description?: string | null | undefined;
+}
+
 export type Block = Readonly<Record<string, unknown>>;
 
+/**
+ * What whoever reads a session needs of it. `head`: the folder and the parent, so reading ends with the first message.
+ * `usage`: only model calls with tokens, so a source may leave out records that have none. `transcript`: everything.
+ */
+type Wanted = "head" | "usage" | "transcript";
+
 export interface TranscriptWriter {
+  readonly wants: Wanted;
   /** Known from the session's head; lines that follow have them. */
   place(at: {
     readonly cwd?: string | null | undefined;
@@ -54,12 +68,7 @@ export interface TranscriptWriter {
     readonly version?: string | null | undefined;
   }): void;
   /** Says that this is a subagent of another session. The call that started it may be unknown. */
-  subagentOf(parent: {
-    readonly sessionId: string;
-    readonly callId?: string | null | undefined;
-    readonly type?: string | null | undefined;
-    readonly description?: string | null | undefined;
-  }): void;
+  subagentOf(parent: ParentSession): void;
   title(text: string | null | undefined, from: string): void;
   /** A message of a person, or of the agent's program if `isMeta`. Returns the line's uuid. */
   user(content: string | readonly Block[], placed: Placed & { readonly isMeta?: boolean }): string;
@@ -91,10 +100,19 @@ export interface TranscriptWriter {
   readonly head: WriterHead;
 }
 
-interface WriterHead {
+export interface WriterHead {
   readonly cwd: string | null;
   readonly parent: { readonly sessionId: string; readonly meta: Readonly<Record<string, string>> } | undefined;
-  readonly lines: number;
+}
+
+/** A parent as it is kept beside a subagent's lines. */
+export function parentOf({ sessionId, callId, type, description }: ParentSession): WriterHead["parent"] {
+  const meta = {
+    ...(callId && { toolUseId: callId }),
+    ...(type && { agentType: type }),
+    ...(description && { description }),
+  };
+  return { sessionId, meta };
 }
 
 export function createTranscriptWriter({ source, sessionId, onLine }: WriterOptions): TranscriptWriter {
@@ -103,14 +121,10 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
   let version = "";
   let parent: WriterHead["parent"];
   let last: string | null = null;
-  let lines = 0;
   const lastOfSide = new Map<string, string>();
   const uuidOf = (id: string): string => toUuid(`${source}\0${id}`);
 
-  const write = (line: string): void => {
-    lines += 1;
-    onLine(`${line}\n`);
-  };
+  const write = (line: string): void => onLine(`${line}\n`);
   const emit = (value: object): void => write(JSON.stringify(value));
   /** The order of the keys is Claude Code's: the fast readers depend on it. */
   const chained = (placed: Placed, body: Block, tail: Block = {}): string => {
@@ -138,20 +152,13 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
     return uuid;
   };
   return {
+    wants: "transcript",
     place(at) {
       cwd = at.cwd || cwd;
       branch = at.branch || branch;
       version = at.version || version;
     },
-    subagentOf(found) {
-      const { callId, type, description } = found;
-      const meta = {
-        ...(callId && { toolUseId: callId }),
-        ...(type && { agentType: type }),
-        ...(description && { description }),
-      };
-      parent = { sessionId: found.sessionId, meta };
-    },
+    subagentOf: (found) => void (parent = parentOf(found)),
     title(text, from) {
       // A subagent is named by what is kept beside it.
       if (text && !parent) emit({ type: "custom-title", customTitle: text, sessionId, from });
@@ -224,7 +231,7 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
     },
     uuidOf: (id) => uuidOf(`${sessionId}\0${id}`),
     get head() {
-      return { cwd, parent, lines };
+      return { cwd, parent };
     },
   };
 }
@@ -252,15 +259,20 @@ function usageOf(tokens: CallTokens): Block {
   };
 }
 
-function whole(count: number): number {
+export function whole(count: number): number {
   return Number.isFinite(count) && count > 0 ? Math.round(count) : 0;
 }
 
 /** Times beyond what a date can hold count as unknown. */
-function timeOf(at: number | string | null | undefined): string | undefined {
-  if (at === null || at === undefined || at === "" || at === 0) return undefined;
-  const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+function timeOf(at: Placed["at"]): string | undefined {
+  const time = millisecondsOf(at);
+  return time === 0 ? undefined : new Date(time).toISOString();
+}
+
+/** 0 if the time is unknown. */
+export function millisecondsOf(at: Placed["at"]): number {
+  if (at === null || at === undefined || at === "") return 0;
+  return (typeof at === "string" ? Date.parse(at) : new Date(at).getTime()) || 0;
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -5,6 +5,8 @@ import { eachRecord, entriesIn, filesNamed, isFolder, originalLine, unitOf } fro
 import type { HistorySource, Problem, Unit } from "../port/source.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
+const marks = ['"usageMetadata"'];
+
 export const qwen: HistorySource = {
   name: "qwen",
   roots({ env, homes }) {
@@ -33,7 +35,7 @@ export const qwen: HistorySource = {
   read(unit, writer) {
     const parent = stringOf(unit.extra?.["parent"]);
     if (parent !== null) writer.subagentOf({ sessionId: parent });
-    eachRecord(unit.path, writer, (record, from) => {
+    eachRecord(unit.path, { writer, marks }, (record, from) => {
       if (record["subtype"] === "custom_title")
         writer.title(stringOf(objectOf(record["systemPayload"])["customTitle"]), from);
       else writeRecord(record, from, writer);

@@ -22,7 +22,12 @@ export const Me = z.object({
     /** Whether statements of SQL are answered here, and why not. */
     sql: z.object({ available: z.boolean(), reason: z.string().nullable() }),
     /** Whether this key may read Claude Code's own sessions here, and why not. */
-    history: z.object({ available: z.boolean(), reason: z.string().nullable() }),
+    history: z.object({
+      available: z.boolean(),
+      reason: z.string().nullable(),
+      /** The folders that the operator opened; empty where they are the usual ones of his user, or for a key that may not read them. */
+      roots: z.array(z.string()),
+    }),
     claude_code: z.boolean(),
     console: z.boolean(),
   }),

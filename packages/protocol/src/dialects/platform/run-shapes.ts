@@ -114,12 +114,12 @@ export const SentRequest = z.object({
 export type SentRequest = z.infer<typeof SentRequest>;
 
 export const UsageQuery = z.strictObject({
-  /** One of day, model, agent, session, project; or two of them with a comma, such as `day,model`. */
+  /** One of day, model, agent, session, project, key; or two of them with a comma, such as `day,model`. */
   group_by: z
     .string()
     .regex(
-      /^(?:day|model|agent|session|project)(?:,(?:day|model|agent|session|project))?$/,
-      "Expected day, model, agent, session or project, or two of them with a comma between.",
+      /^(?:day|model|agent|session|project|key)(?:,(?:day|model|agent|session|project|key))?$/,
+      "Expected day, model, agent, session, project or key, or two of them with a comma between.",
     )
     .refine((keys) => new Set(keys.split(",")).size === keys.split(",").length, "Expected two different keys.")
     .default("day"),
@@ -127,10 +127,15 @@ export const UsageQuery = z.strictObject({
   to: Instant.optional(),
   agent_id: Uuid.optional(),
   session_id: Uuid.optional(),
+  /** The time zone whose days are meant, such as Europe/Berlin; UTC if not given. */
+  time_zone: z.string().min(1).max(100).optional(),
 });
 
 export const UsageRow = z.object({
-  /** The day (UTC), the model's name, the id of the agent or session, or the folder of the project: empty for sessions without one. */
+  /**
+   * The day, the model's name, the id of the agent or session, the folder of the project, or the name of the key that opened the
+   * session: empty for sessions without one.
+   */
   key: z.string(),
   /** The same for the second of two keys. */
   second_key: z.string().optional(),
@@ -142,7 +147,7 @@ export type UsageRow = z.infer<typeof UsageRow>;
 
 export const ToolUsageQuery = UsageQuery.omit({ group_by: true });
 
-/** How often a tool was called on a day. A call counts for the day (UTC) on which it ended. */
+/** How often a tool was called on a day. A call counts for the day on which it ended. */
 export const ToolUsageRow = z.object({
   day: z.string(),
   tool: z.string(),

@@ -41,6 +41,8 @@ export const ApiSession = z.object({
   /** For a session that works for another one: whose, and which of its calls is waiting for it. */
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
+  /** The name of the key that opened it; null where nobody used a key. */
+  opened_by: z.string().nullable(),
   total_runs: Count,
   /** When the last run began; null if there was none. */
   last_run_at: Instant.nullable(),
@@ -53,6 +55,8 @@ export const ApiSession = z.object({
   reserved_until: Instant.nullable(),
   /** The built-in simulation answered in it. */
   simulated: z.boolean(),
+  /** A call of a tool may or may not have taken effect: the session's effects say which. */
+  has_unknown_effect: z.boolean(),
   /** What no server has that could drive this session, in a sentence. Only for one session, and only where it is so. */
   unserved: z.string().optional(),
   /** Its prompt waits for its turn. Only for one session, and only while it is so. */
@@ -88,6 +92,8 @@ export const SessionQueryInput = z.strictObject({
   title: z.string().min(1).max(255).optional(),
   /** `true` leaves out sessions that work for another one. */
   top_level: z.enum(["true", "false"]).optional(),
+  /** `true`: only sessions with a call of a tool of which nobody can say whether it took effect. */
+  has_unknown_effect: z.enum(["true", "false"]).optional(),
   /**
    * `last_run`: the session that last began a run first; one without a run counts by when it was created. `cost`: the dearest
    * first. `title`: from A to Z, those without a title last.
@@ -171,6 +177,7 @@ export const SearchQuery = SessionQueryInput.pick({
   model: true,
   tag: true,
   top_level: true,
+  has_unknown_effect: true,
   from: true,
   to: true,
   cursor: true,

@@ -113,6 +113,7 @@ export async function acceptFork(
   });
   const options = {
     id,
+    openedBy: call.principal.name,
     ...(recorded && { agent: changed }),
     ...(body.message_id && { messageId: body.message_id }),
     ...(body.title && { title: body.title }),
@@ -147,6 +148,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
     { content, maxCostMicros: budgetOf(options) },
     {
       id: ready ?? id,
+      openedBy: call.principal.name,
       title: body.title ?? null,
       tags: body.tags ?? [],
       workingDirectory: options.cwd ?? null,

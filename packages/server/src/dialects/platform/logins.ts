@@ -41,7 +41,11 @@ export const loginHandlers = {
         store,
         model: { name: model, simulated },
         sql: { available: reason === null, reason },
-        history: { available: refusal === null, reason: refusal },
+        history: {
+          available: refusal === null,
+          reason: refusal,
+          roots: refusal === null ? [...(history?.roots ?? [])] : [],
+        },
         claude_code: claude !== undefined,
         console: files !== undefined,
       },

@@ -70,6 +70,7 @@ export const sessionHandlers = {
     const { id } = await sessionIn(call, params);
     call.shared.meter.session(call.principal.keyId);
     const at = {
+      openedBy: call.principal.name,
       ...(message_id !== undefined && { messageId: message_id }),
       ...(title !== undefined && { title }),
     };
@@ -181,7 +182,11 @@ async function createFor(
   checkAgent(call, agent.config);
   if (modelId) await modelNamed(call, modelId);
   call.shared.meter.session(call.principal.keyId);
-  const session = await call.sessions.create(agent, { title, tags, modelId, metadata }, call.idempotency);
+  const session = await call.sessions.create(
+    agent,
+    { title, tags, modelId, metadata, openedBy: call.principal.name },
+    call.idempotency,
+  );
   // From now on the session has the rules of this key.
   await gate?.admit({}, { principal: call.principal, sessionId: session.id });
   return wire(session);
@@ -201,6 +206,7 @@ interface ListQuery {
   readonly ids?: string | undefined;
   readonly offset?: number | undefined;
   readonly top_level?: "true" | "false" | undefined;
+  readonly has_unknown_effect?: "true" | "false" | undefined;
   readonly sort?: keyof typeof ORDERS | undefined;
   readonly count?: "true" | "false" | undefined;
   readonly include?: string | undefined;
@@ -247,7 +253,7 @@ async function named(call: RequestContext, ids: readonly string[], include: stri
 }
 
 function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFilter, "tenant"> {
-  const { status, activity, outcome, model, title, top_level, tag, from, to } = query;
+  const { status, activity, outcome, model, title, top_level, has_unknown_effect, tag, from, to } = query;
   const { parent_session_id, subagent_of_session_id } = query;
   return {
     ...(status && { status }),
@@ -256,6 +262,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
     ...(model !== undefined && { model }),
     ...(title !== undefined && { title }),
     ...(top_level === "true" && { topLevel: true }),
+    ...(has_unknown_effect === "true" && { hasUnknownEffect: true }),
     ...(tag !== undefined && { tags: [tag].flat() }),
     // The store's bound is exclusive, and times are in whole milliseconds: subtracting 1 ms includes `from` itself.
     ...(from !== undefined && { createdAfter: new Date(Date.parse(from) - 1).toISOString() }),

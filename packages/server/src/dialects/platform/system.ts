@@ -1,4 +1,4 @@
-import type { UsageKey } from "@skein/core";
+import { type UsageKey, zoneShifts } from "@skein/core";
 import type { ParsedRequest, UsageRow } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { type Handlers, type RawAnswer, TAKEN_OVER } from "../../request-context.ts";
@@ -69,9 +69,10 @@ export const systemHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The agent, session and period of a usage report. */
-function boundsOf({ from, to, agent_id, session_id }: ParsedRequest<"toolUsage">["query"]) {
+/** The agent, session, period and time zone of a usage report. */
+function boundsOf({ from, to, agent_id, session_id, time_zone }: ParsedRequest<"toolUsage">["query"]) {
   return {
+    ...(time_zone !== undefined && { shifts: zoneShifts(time_zone) }),
     ...(session_id !== undefined && { sessionId: session_id }),
     ...(agent_id !== undefined && { agentId: agent_id }),
     ...(from !== undefined && { from: new Date(from).toISOString() }),

@@ -38,7 +38,7 @@ test("a login answers with a cookie that scripts cannot read, and the cookie sta
         version: expect.any(String),
         store: expect.any(String),
         model: { name: expect.any(String), simulated: true },
-        history: { available: false, reason: expect.stringContaining("SKEIN_HISTORY") },
+        history: { available: false, reason: expect.stringContaining("SKEIN_HISTORY"), roots: [] },
         sql: { available: expect.any(Boolean), reason: expect.toSatisfy((reason) => reason === null || reason !== "") },
         claude_code: expect.any(Boolean),
         console: false,

@@ -274,7 +274,23 @@ test("usage by day, model, agent and session adds up to the same", async () => {
   expect(both).toMatchObject([{ key: day?.["key"], second_key: model?.["key"], runs: 2 }]);
   const ofOne = (await call("GET", `/v1/usage?group_by=session,model&session_id=${first?.id}`)).body.data;
   expect(ofOne).toMatchObject([{ key: first?.id, second_key: model?.["key"], runs: 1 }]);
-  for (const query of ["group_by=day,day", "group_by=day,model,agent", "group_by=week", "session_id=x"])
+  const opened = (await call("GET", `/v1/sessions/${first?.id}`)).body as { opened_by?: string };
+  expect((await call("GET", "/v1/usage?group_by=key")).body.data).toMatchObject([{ key: opened.opened_by, runs: 2 }]);
+  // One of the two zones is on another day than UTC at any moment.
+  const days = await Promise.all(
+    ["Pacific/Kiritimati", "Etc/GMT+12"].map(async (zone) => {
+      const [row] = (await call("GET", `/v1/usage?time_zone=${encodeURIComponent(zone)}`)).body.data;
+      return row?.["key"];
+    }),
+  );
+  expect(new Set([...days, day?.["key"]]).size).toBeGreaterThan(1);
+  for (const query of [
+    "group_by=day,day",
+    "group_by=day,model,agent",
+    "group_by=week",
+    "session_id=x",
+    "time_zone=Mars",
+  ])
     expect([query, (await call("GET", `/v1/usage?${query}`)).status]).toEqual([query, 422]);
 });
 

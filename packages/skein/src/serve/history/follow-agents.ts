@@ -7,8 +7,8 @@ const LOOK_AGAIN_MS = 2000;
 export interface AgentLibrary {
   /** The same object all the time; `refresh` changes it. */
   readonly config: LibraryConfig;
-  /** Reads what is new of other agents, at most every two seconds. */
-  refresh(signal?: AbortSignal): Promise<LibraryConfig>;
+  /** Reads what is new of other agents, at most every two seconds; with `all`, their lines are made too. */
+  refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
 }
 
 export function followAgents(given: LibraryConfig): AgentLibrary {
@@ -18,7 +18,8 @@ export function followAgents(given: LibraryConfig): AgentLibrary {
 
   async function look(): Promise<void> {
     try {
-      const { dataPath } = (await withSources(given)).config;
+      const { dataPath, mirrors } = (await withSources({ ...given, lines: "as-needed" })).config;
+      if (mirrors) config.mirrors = mirrors;
       if (dataPath !== undefined && dataPath.length > 0) config.dataPath = dataPath;
     } catch (error) {
       // Then there is nothing of any agent, and the question says so.
@@ -29,10 +30,12 @@ export function followAgents(given: LibraryConfig): AgentLibrary {
 
   return {
     config,
-    async refresh() {
-      if (performance.now() - lookedAt < LOOK_AGAIN_MS) return config;
-      looking ??= look().finally(() => (looking = undefined));
-      await looking;
+    async refresh(lines = "as-needed") {
+      if (performance.now() - lookedAt >= LOOK_AGAIN_MS) {
+        looking ??= look().finally(() => (looking = undefined));
+        await looking;
+      }
+      if (lines === "all") for (const mirror of config.mirrors?.values() ?? []) await mirror.translate();
       return config;
     },
   };

@@ -15,7 +15,7 @@ export async function followFolders(
 ): Promise<void> {
   while (!signal.aborted)
     try {
-      for await (const event of watch({ ...config, signal, refresh: () => refresh(signal) })) {
+      for await (const event of watch({ ...config, signal, refresh: () => refresh("all") })) {
         const { sessionId, kind } = event.file;
         if (sessionId !== undefined) tell(sessionId, kind === "agent" ? "appended" : CHANGES[event.type]);
       }

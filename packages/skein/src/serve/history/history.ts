@@ -32,6 +32,7 @@ export function createHistory({
   const bytes = thread.ask as (...asked: Parameters<typeof thread.ask>) => Promise<Uint8Array>;
   return {
     keys,
+    roots: roots ?? [],
     list: (query, signal) => text("list", [query], signal),
     get: (id, signal) => text("get", [id], signal),
     messages: (id, query, signal) => text("messages", [id, query], signal),

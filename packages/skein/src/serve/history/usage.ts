@@ -1,5 +1,6 @@
 import { type LibraryConfig, type UsageReport, type UsageTotals, getToolUsage, getUsage } from "@skein/history";
-import { type HistoryUsageQuery, type HistoryUsageRow, KnownError } from "@skein/protocol";
+import { checkedTimeZone } from "@skein/core";
+import type { HistoryUsageQuery, HistoryUsageRow } from "@skein/protocol";
 import type { z } from "zod";
 import { ofSource } from "./of-source.ts";
 
@@ -44,7 +45,7 @@ export function createUsage(config: LibraryConfig): Usage {
       const bounds = {
         ...config,
         signal,
-        timeZone: checkedZone(time_zone),
+        timeZone: checkedTimeZone(time_zone),
         ...(from !== undefined && { since: new Date(from) }),
         ...(to !== undefined && { until: new Date(to) }),
         ...(project !== undefined && { workspace: project }),
@@ -54,14 +55,6 @@ export function createUsage(config: LibraryConfig): Usage {
       return JSON.stringify({ data: rowsOf(await getUsage(bounds), group_by) });
     },
   };
-}
-
-function checkedZone(name: string): string {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    throw new KnownError("invalid", `time_zone: "${name}" is no time zone. Expected a name such as Europe/Berlin.`);
-  }
 }
 
 function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): readonly HistoryUsageRow[] {

@@ -14,7 +14,7 @@ begin
     insert into skein.sessions (
       id, tenant, agent_id, agent_version, title, tags, model, model_id, working_directory, metadata, status, outcome,
       run_id, created_at, started_at, finished_at, last_run_at, parent_session_id, forked_from_sequence,
-      subagent_of_session_id, subagent_of_tool_use_id, changed_at)
+      subagent_of_session_id, subagent_of_tool_use_id, opened_by, has_unknown_effect, changed_at)
     values (
       p_session, v_part->>'tenant', (v_part->>'agent_id')::uuid, (v_part->>'agent_version')::integer, v_part->>'title',
       array(select jsonb_array_elements_text(v_part->'tags')), v_part->>'model', (v_part->>'model_id')::uuid,
@@ -23,7 +23,7 @@ begin
       (v_part->>'finished_at')::timestamptz, (v_part->>'last_run_at')::timestamptz,
       (v_part->>'parent_session_id')::uuid, (v_part->>'forked_from_sequence')::integer,
       (v_part->>'subagent_of_session_id')::uuid, v_part->>'subagent_of_tool_use_id',
-      (v_part->>'updated_at')::timestamptz);
+      v_part->>'opened_by', coalesce((v_part->>'has_unknown_effect')::boolean, false), (v_part->>'updated_at')::timestamptz);
   end if;
 
   if p_changes ? 'status' then
@@ -45,6 +45,7 @@ begin
       started_at = coalesce((v_part->>'started_at')::timestamptz, s.started_at),
       finished_at = case when v_part ? 'finished_at' then (v_part->>'finished_at')::timestamptz else s.finished_at end,
       last_run_at = coalesce((v_part->>'last_run_at')::timestamptz, s.last_run_at),
+      has_unknown_effect = coalesce((v_part->>'has_unknown_effect')::boolean, s.has_unknown_effect),
       changed_at = (p_changes->>'changed_at')::timestamptz
     where s.id = p_session;
     -- Seldom, and on its own: what metadata is found by follows it.

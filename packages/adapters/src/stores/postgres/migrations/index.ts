@@ -5,6 +5,7 @@ import { lastUsed } from "./0006-last-used.ts";
 import { exactCost } from "./0007-exact-cost.ts";
 import { partitionedEvents } from "./0008-partitioned-events.ts";
 import { firstSums, runsByTime, sums } from "./0009-sums.ts";
+import { firstUnknownEffects, keysAndEffects, unknownEffectsByTime } from "./0012-keys-and-effects.ts";
 
 export interface Migration {
   readonly number: number;
@@ -41,4 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { number: 10, name: "first sums", sql: firstSums, oldest: 7 },
   { number: 11, name: "runs by time", sql: runsByTime, oldest: 7, concurrent: true },
+  { number: 12, name: "keys and effects", sql: keysAndEffects, oldest: 7 },
+  { number: 13, name: "first unknown effects", sql: firstUnknownEffects, oldest: 7 },
+  { number: 14, name: "unknown effects by time", sql: unknownEffectsByTime, oldest: 7, concurrent: true },
 ];

@@ -11,10 +11,30 @@ import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../mod
  * The project is not taken from the folder name, because only the lines have the path.
  */
 export function discover(config: LibraryConfig): Discovered {
+  for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
+  return find(config, () => undefined);
+}
+
+/** The same, but sessions of other agents need no lines yet: `origin` tells whether they have them. */
+export function discoverUnread(config: LibraryConfig): Discovered {
+  return find(config, (root) => config.mirrors?.get(root)?.files());
+}
+
+/** Only the transcripts that Claude Code keeps itself; the roots of other agents are among the roots. */
+export function discoverOwn(config: LibraryConfig): Discovered {
+  return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
+}
+
+function find(config: LibraryConfig, knownFiles: (root: string) => readonly DataFile[] | undefined): Discovered {
   const all = existingRoots(config);
   const roots = all.filter((root) => config.sources?.includes(sourceOfRoot(root)) ?? true);
   const walk: Walk = { files: [], skipped: [], folders: [], atMs: Date.now() };
   for (const root of roots) {
+    const known = knownFiles(root);
+    if (known) {
+      for (const file of known) walk.files.push(file);
+      continue;
+    }
     const projects = getProjectsPath(root);
     for (const entry of projectsOf(projects, walk)) {
       if (entry.isDirectory()) walkProject(walk, root, entry.name);

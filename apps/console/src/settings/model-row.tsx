@@ -1,0 +1,109 @@
+import { useState } from "react";
+import { type Model, type ModelTrial, sentenceOf } from "../api/api.ts";
+import { useApi } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
+import { duration } from "../ui/amounts.ts";
+import { type State, StateWord } from "../ui/status.tsx";
+
+interface ModelRowProps {
+  readonly model: Model;
+  readonly isAdmin: boolean;
+  readonly onDefault: () => void;
+  readonly onRemove: () => void;
+}
+
+type Trial = "none" | "asked" | "running" | { readonly trials: readonly ModelTrial[] } | { readonly problem: string };
+
+/** One model: its address and key, and a test that is only made when somebody asks for it, because it costs something. */
+export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps) {
+  const api = useApi();
+  const [trial, setTrial] = useState<Trial>("none");
+  const [isSure, setSure] = useState(false);
+  const test = async (): Promise<void> => {
+    setTrial("running");
+    try {
+      setTrial({ trials: (await api.testModel(model.id)).data });
+    } catch (error) {
+      setTrial({ problem: sentenceOf(error) });
+    }
+  };
+  return (
+    <li>
+      <div className="setitem keyrow modelrow">
+        <span className="grow facts">
+          <code className="strong">{visibleLine(model.name)}</code>
+          <span className="lbl block">{reachedBy(model)}</span>
+        </span>
+        {model.is_default && <span className="chip">default</span>}
+        {isAdmin && (
+          <>
+            {!model.is_default && (
+              <button type="button" className="btn quiet" onClick={onDefault}>
+                Make default
+              </button>
+            )}
+            <button
+              type="button"
+              className="btn quiet"
+              disabled={trial === "running"}
+              onClick={() => (trial === "asked" ? void test() : setTrial("asked"))}
+            >
+              {trial === "running" ? "Testing…" : trial === "asked" ? "Make four small calls?" : "Test"}
+            </button>
+            <button type="button" className="btn quiet" onClick={() => (isSure ? onRemove() : setSure(true))}>
+              {isSure ? "Really remove?" : "Remove"}
+            </button>
+          </>
+        )}
+      </div>
+      {typeof trial === "object" && "problem" in trial && (
+        <p className="say-failed pad" role="alert">
+          {trial.problem}
+        </p>
+      )}
+      {typeof trial === "object" && "trials" in trial && (
+        <ul className="deliveries trials" aria-label={`Test of ${visibleLine(model.name)}`}>
+          {trial.trials.map(({ ability, outcome, ms, detail }) => (
+            <li key={ability}>
+              <span className="trial-name">
+                <StateWord state={STATES[outcome]} word={ability} />
+              </span>
+              <span className="grow cut faint" title={detail}>
+                {outcome === "not said to have it"
+                  ? "Not tried: the model is not said to have it"
+                  : visibleLine(detail)}
+              </span>
+              {ms > 0 && <span className="faint num">{duration(ms)}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+const STATES: Readonly<Record<ModelTrial["outcome"], State>> = {
+  works: "done",
+  fails: "failed",
+  "not said to have it": "idle",
+};
+
+const KEYS: Readonly<Record<NonNullable<Model["key"]>, string>> = {
+  stored: "key kept sealed here",
+  environment: "key from the server’s environment",
+  none: "without a key",
+};
+
+/** How the model is reached, in words; for those who are not told, its provider. */
+function reachedBy({ provider, settings, key }: Model): string {
+  const parts = [
+    settings?.adapter ?? provider,
+    settings?.url,
+    settings?.model_name && `as ${settings.model_name}`,
+    key && KEYS[key],
+  ];
+  return parts
+    .filter((part) => part !== undefined && part !== null && part !== "")
+    .map((part) => visibleLine(String(part)))
+    .join(" · ");
+}

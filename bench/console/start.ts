@@ -1,0 +1,35 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Line, line, median } from "./bench-world.ts";
+
+const TURNS = 3;
+
+/** From `npm start` to the line with the link, as a newcomer waits for it. */
+export async function startOfServer(): Promise<Line> {
+  const times: number[] = [];
+  for (let turn = 0; turn < TURNS; turn++) times.push(await oneStart());
+  return line("npm start is up", median(times), { most: 1500, unit: "ms" });
+}
+
+async function oneStart(): Promise<number> {
+  const home = mkdtempSync(join(tmpdir(), "skein-bench-start-"));
+  const started = performance.now();
+  const child = spawn("npm", ["start", "--silent", "--", "--port", "0", "--data", join(home, "data")], {
+    cwd: join(import.meta.dirname, "../.."),
+    env: { PATH: process.env["PATH"], HOME: home, NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
+    stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
+  });
+  const gone = new Promise<void>((done) => child.once("exit", () => done()));
+  try {
+    for await (const piece of child.stdout) if (String(piece).includes("#key=")) break;
+    return performance.now() - started;
+  } finally {
+    // npm has the server as a child: the group ends as a whole.
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
+    await gone;
+    rmSync(home, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,130 @@
+/** The sessions of several agents beside those of Claude Code alone: as many sessions, as many bytes, in the same run. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { writeCorpus } from "@skein/history/testing";
+import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from "./agents-corpus.ts";
+import type { Row } from "./rows.ts";
+
+const sessions = 10_000;
+const bytes = 400_000_000;
+/** What to ask for so that its sessions, which have a least size, are on average as large as the others. */
+const claudeBytes = 24_000;
+
+interface Timed {
+  readonly ms: number;
+  readonly mb: number;
+  readonly cpu: number;
+}
+
+/** The goals: usage 1.2 times Claude Code's time per byte, a list in 250 ms, a search in 100 ms, 150 MB. */
+export function agentRows(work: string, runs: number): readonly Row[] {
+  const alone = join(work, "claude-alone");
+  writeCorpus({ folder: alone, files: sessions, bytes: sessions * claudeBytes, subagentEvery: 0, seed: 5 });
+  const mixed = writeMixed(join(work, "mixed"));
+  const per = (timed: Timed, roots: readonly string[]): number => timed.cpu / sizeOf(roots);
+  const rows: Row[] = [];
+  const measure = (what: string, roots: readonly string[], call: Call, cache?: string): Timed => {
+    const all = Array.from({ length: runs }, () => once(roots, cache ?? freshCache(work), call));
+    const timed = all.toSorted((a, b) => a.cpu - b.cpu)[Math.floor(runs / 2)] ?? { ms: 0, mb: 0, cpu: 0 };
+    rows.push([what, timed, goals[what]]);
+    return timed;
+  };
+  const own = measure("agents: usage, Claude Code alone, cold", [alone], "usage");
+  const all = Object.values(mixed);
+  const ratioRow = (what: string, timed: Timed, roots: readonly string[]): void =>
+    void rows.push([
+      `agents: usage per byte, ${what}, times Claude Code's`,
+      { ms: per(timed, roots) / per(own, [alone]), mb: 0 },
+      what === "all" ? { ms: 1.2 } : undefined,
+    ]);
+  ratioRow("all", measure("agents: usage, all, cold", all, "usage"), all);
+  for (const [name, root] of Object.entries(mixed))
+    if (name !== "claude") ratioRow(name, measure(`agents: usage, ${name}, cold`, [root], "usage"), [root]);
+  const cache = mkdtempSync(join(work, "cache-"));
+  measure("agents: list of 10,000, page of 50, cold", all, "list");
+  once(all, cache, "list");
+  measure("agents: list of 10,000, page of 50", all, "list", cache);
+  once(all, cache, "index");
+  measure("agents: list of 10,000, every session, with the index", all, "list-all", cache);
+  measure("agents: usage, nothing changed", all, "usage", cache);
+  measure("agents: search, with the index", all, "search", cache);
+  const large = join(work, "opencode-500");
+  writeOpencode(join(large, "opencode.db"), 1500, 500_000_000);
+  measure("agents: list, opencode's database of 500 MB, cold", [large], "list");
+  return rows;
+}
+
+const goals: Readonly<Record<string, Row[2]>> = {
+  "agents: usage, all, cold": { ms: undefined, mb: 150 },
+  "agents: list of 10,000, page of 50": { ms: 250, mb: 150 },
+  "agents: list of 10,000, page of 50, cold": { ms: undefined, mb: 150 },
+  "agents: list of 10,000, every session, with the index": { ms: 250, mb: 150 },
+  "agents: search, with the index": { ms: 100, mb: 150 },
+  "agents: list, opencode's database of 500 MB, cold": { ms: 300, mb: 150 },
+};
+
+/** An empty folder, so that everything is read for the first time. */
+function freshCache(work: string): string {
+  const folder = join(work, "cold");
+  rmSync(folder, { recursive: true, force: true });
+  return folder;
+}
+
+function writeMixed(folder: string): Readonly<Record<string, string>> {
+  const average = bytes / sessions;
+  const part = (name: string): string => join(folder, name);
+  writeCorpus({ folder: part("claude"), files: 2500, bytes: 2500 * claudeBytes, subagentEvery: 0, seed: 6 });
+  writeRollouts(part("codex"), 2500, average);
+  writeOpencode(join(part("opencode"), "opencode.db"), 2000, 2000 * average);
+  writePi(part("pi"), 1000, average);
+  writeGemini(part("gemini"), 1000, average);
+  writeCopilot(part("copilot"), 1000, average);
+  const names = ["claude", "codex", "opencode", "pi", "gemini", "copilot"];
+  return Object.fromEntries(names.map((name) => [name, part(name)]));
+}
+
+type Call = "usage" | "list" | "list-all" | "search" | "index";
+
+const program = `
+import { enableCompileCache } from "node:module";
+enableCompileCache();
+const { withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
+const { peakMegabytes } = await import("./bench/memory.ts");
+const [, cacheFolder, call, ...dataPath] = process.argv;
+const work = async () => {
+  const needsLines = call === "index" || call === "search";
+  const { config } = await withSources({ dataPath, cacheFolder, lines: needsLines ? "all" : "as-needed" });
+  if (call === "list") await listSessions(config);
+  else if (call === "list-all") await listSessions({ ...config, limit: Infinity });
+  else if (call === "usage") await getUsage(config);
+  else if (call === "index") await buildIndex(config);
+  else await searchSessions("kaleidoscope", config);
+};
+// A search is warm in a process that lasts, as a server's or the console's: the second one counts.
+if (call === "search") await work();
+const started = performance.now();
+const before = process.cpuUsage();
+await work();
+const { user, system } = process.cpuUsage(before);
+const mb = peakMegabytes();
+console.log(JSON.stringify({ ms: performance.now() - started, cpu: (user + system) / 1000, mb }));
+`;
+
+/** One call in a process of its own. */
+function once(roots: readonly string[], cacheFolder: string, call: Call): Timed {
+  const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e"];
+  const result = spawnSync(process.execPath, [...flags, program, cacheFolder, call, ...roots], {
+    encoding: "utf8",
+    cwd: join(import.meta.dirname, "..", ".."),
+  });
+  if (result.status !== 0) throw new Error(result.stderr);
+  return JSON.parse(result.stdout) as Timed;
+}
+
+function sizeOf(roots: readonly string[]): number {
+  return roots
+    .flatMap((root) => readdirSync(root, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}

@@ -1,0 +1,13 @@
+export interface Figure {
+  readonly ms: number;
+  readonly mb: number;
+  /** Processor time: steadier than `ms` on a machine that others use too. */
+  readonly cpu?: number;
+}
+
+export interface Goal {
+  readonly ms: number | undefined;
+  readonly mb?: number;
+}
+
+export type Row = readonly [what: string, figure: Figure | undefined, goal?: Goal | undefined];

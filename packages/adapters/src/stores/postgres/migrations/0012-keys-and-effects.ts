@@ -1,0 +1,18 @@
+/** Who opened a session, and which sessions have a call of a tool of which nobody can say whether it took effect. */
+export const keysAndEffects = /* sql */ `
+alter table skein.sessions add column opened_by text;
+alter table skein.sessions add column has_unknown_effect boolean not null default false;
+`;
+
+/** In a transaction of its own: it reads every log, and the table of sessions must not be locked meanwhile. */
+export const firstUnknownEffects = /* sql */ `
+update skein.sessions s set has_unknown_effect = true where s.id in (
+  select e.session_id from skein.events e
+  where e.event_type = 'tool.completed' and e.data ->> 'outcome' = 'unknown');
+`;
+
+/** Such sessions are few, and people ask for them. */
+export const unknownEffectsByTime = /* sql */ `
+create index concurrently sessions_unknown_effect on skein.sessions (tenant, created_at desc, id desc)
+where has_unknown_effect;
+`;

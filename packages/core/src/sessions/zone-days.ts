@@ -1,0 +1,72 @@
+import { KnownError } from "@skein/protocol";
+
+/** How far a time zone is ahead of UTC, until a moment at which that changes. The last one has no end. */
+export interface ZoneShift {
+  readonly until: string | null;
+  readonly minutes: number;
+}
+
+/** Times outside of these years are counted with the shift at their end. */
+const FIRST = Date.UTC(2015, 0, 1);
+const LAST = Date.UTC(2040, 0, 1);
+/** No zone changes its clocks twice within a week. */
+const STEP_MS = 7 * 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** The name of a time zone as the tz database writes it. Rejects what is no name. */
+export function checkedTimeZone(name: string): string {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    throw new KnownError("invalid", `time_zone: "${name}" is not a time zone. Expected a name such as Europe/Berlin.`);
+  }
+}
+
+const known = new Map<string, readonly ZoneShift[]>();
+
+/** The shifts of a time zone, in the order of time. Undefined for UTC, whose days need none. */
+export function zoneShifts(name: string): readonly ZoneShift[] | undefined {
+  const zone = checkedTimeZone(name);
+  const shifts = known.get(zone) ?? computedShifts(zone);
+  known.set(zone, shifts);
+  return shifts.length === 1 && shifts[0]?.minutes === 0 ? undefined : shifts;
+}
+
+function computedShifts(zone: string): readonly ZoneShift[] {
+  const format = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" });
+  const minutesAt = (time: number): number => minutesOf(format.format(time));
+  const shifts: ZoneShift[] = [];
+  let current = minutesAt(FIRST);
+  for (let time = FIRST; time < LAST; time += STEP_MS) {
+    const next = minutesAt(time + STEP_MS);
+    if (next === current) continue;
+    shifts.push({ until: new Date(changeBetween(time, time + STEP_MS, minutesAt)).toISOString(), minutes: current });
+    current = next;
+  }
+  return [...shifts, { until: null, minutes: current }];
+}
+
+/** The first minute of another shift. */
+function changeBetween(from: number, to: number, minutesAt: (time: number) => number): number {
+  const before = minutesAt(from);
+  let [low, high] = [from / MINUTE_MS, to / MINUTE_MS];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (minutesAt(middle * MINUTE_MS) === before) low = middle;
+    else high = middle;
+  }
+  return high * MINUTE_MS;
+}
+
+/** "GMT-03:30" is -210. */
+function minutesOf(text: string): number {
+  const [, sign, hours = "0", minutes = "0"] = /GMT(?:([+-])(\d{2}):(\d{2}))?/.exec(text) ?? [];
+  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
+
+/** The day of a moment, as `2026-11-18`: of UTC, or of a zone with these shifts. */
+export function dayOf(at: string, shifts: readonly ZoneShift[] | undefined): string {
+  const shift = shifts?.find(({ until }) => until === null || at < until);
+  if (!shift) return at.slice(0, 10);
+  return new Date(Date.parse(at) + shift.minutes * MINUTE_MS).toISOString().slice(0, 10);
+}

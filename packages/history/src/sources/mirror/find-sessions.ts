@@ -1,0 +1,171 @@
+/** Finds out which sessions a root has and where each belongs, without reading conversations. */
+import { renameSync, statSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
+import { encodeProjectPath } from "../claude-code/discover/encode-project-path.ts";
+import { readHead } from "../port/head-writer.ts";
+import { lastTimeIn } from "../port/last-time.ts";
+import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { MirroredUnit, MirrorState } from "./mirror-state.ts";
+
+/** Where a mirror is, and of what. */
+export interface MirrorPlace {
+  readonly source: HistorySource;
+  readonly root: string;
+  readonly folder: string;
+}
+
+export function unitsOf({ source, root }: MirrorPlace): Found {
+  try {
+    return source.units(root);
+  } catch (error) {
+    return { units: [], problems: [{ path: root, message: messageOf(error) }] };
+  }
+}
+
+/** True if nothing has changed since the state was saved. */
+export function isCurrent(known: MirrorState, { units, problems }: Found): boolean {
+  return (
+    units.length === Object.keys(known.units).length &&
+    units.every(({ id, stamp }) => known.units[id]?.stamp === stamp) &&
+    known.problems.filter(({ path }) => problems.some((problem) => problem.path === path)).length === problems.length
+  );
+}
+
+/** The state with the sessions that are there now. Lines of sessions that are gone are removed. */
+export function nextState({ source, root, folder }: MirrorPlace, known: MirrorState, found: Found): MirrorState {
+  const problems = [...found.problems];
+  const heads = new Map<string, MirroredUnit>();
+  for (const unit of found.units) {
+    const before = known.units[unit.id];
+    try {
+      heads.set(unit.id, before?.stamp === unit.stamp ? before : headOf(source, unit, before));
+    } catch (error) {
+      problems.push({ path: unit.path, message: messageOf(error) });
+      // What was read before is better than nothing; its stamp differs, so the next call tries again.
+      if (before) heads.set(unit.id, before);
+    }
+  }
+  const placed = new Map(
+    [...heads].map(([id, unit]) => [
+      id,
+      { ...unit, place: placeOf(id, heads, source.name).place, meta: metaOf(id, heads) },
+    ]),
+  );
+  for (const [id, unit] of Object.entries(known.units)) {
+    const now = placed.get(id);
+    if (now) move(folder, unit, now);
+    // What cannot be read now may be there again later: it is kept as it was.
+    else if (isBehind(unit, found.problems)) placed.set(id, unit);
+    else remove(folder, unit);
+  }
+  return { ...known, root, units: Object.fromEntries(placed), problems, claims: claimsOf(found) };
+}
+
+/** Transcripts in Claude Code's own folder that these sessions show. */
+export function claimsOf({ units }: Found): readonly string[] {
+  return units.flatMap(({ extra }) => (typeof extra?.["claims"] === "string" ? [extra["claims"]] : []));
+}
+
+function headOf(source: HistorySource, unit: Unit, before: MirroredUnit | undefined): MirroredUnit {
+  const { stamp, path, mtimeMs, head } = unit;
+  const { cwd, parent } = head ? { cwd: head.cwd, parent: undefined } : readHead(source, unit);
+  return {
+    stamp,
+    path,
+    cwd,
+    parentId: head?.parentId ?? parent?.sessionId ?? null,
+    meta: parent?.meta ?? {},
+    place: "",
+    lastMs: lastTimeIn(path) ?? mtimeMs,
+    bytes: unit.bytes ?? statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+    ...(before?.lines && { lines: before.lines }),
+  };
+}
+
+/** Where a session belongs. */
+export interface Belongs {
+  readonly cwd: string | null;
+  readonly parentId: string | null;
+}
+
+/** The file of a session below its mirror, and the session that it belongs to. */
+export interface PlacedFile {
+  readonly place: string;
+  readonly encodedPath: string;
+  /** The id of the session at the top; its own id if it is no subagent. */
+  readonly sessionId: string;
+}
+
+/** Subagents lie in the folder of the session that they belong to, also those that other subagents started. */
+export function placeOf(id: string, units: ReadonlyMap<string, Belongs>, name: string): PlacedFile {
+  const top = topOf(id, units);
+  const encodedPath = encodeProjectPath(units.get(top)?.cwd ?? `no-folder-${name}`);
+  const project = join("projects", encodedPath);
+  const sessionId = safe(top);
+  if (top === id) return { place: join(project, `${sessionId}.jsonl`), encodedPath, sessionId };
+  return { place: join(project, sessionId, "subagents", `agent-${safe(id)}.jsonl`), encodedPath, sessionId };
+}
+
+function topOf(id: string, units: ReadonlyMap<string, Belongs>): string {
+  let top = id;
+  const seen = new Set([id]);
+  for (let unit = units.get(id); unit?.parentId && units.has(unit.parentId) && !seen.has(unit.parentId);) {
+    top = unit.parentId;
+    seen.add(top);
+    unit = units.get(top);
+  }
+  return top;
+}
+
+function metaOf(id: string, units: ReadonlyMap<string, MirroredUnit>): MirroredUnit["meta"] {
+  const unit = units.get(id);
+  const top = topOf(id, units);
+  const isNested = top !== id && unit?.parentId && unit.parentId !== top;
+  return { ...unit?.meta, ...(isNested && { parentAgentId: unit.parentId ?? top }) };
+}
+
+/** Ids are file names. Those of all known agents are safe; another one is not trusted. */
+function safe(id: string): string {
+  return id
+    .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
+    .replace(/^\.+/, "_")
+    .slice(0, 200);
+}
+
+export function isBehind({ path }: MirroredUnit, problems: readonly Problem[]): boolean {
+  return problems.some((problem) => path === problem.path || path.startsWith(`${problem.path}/`));
+}
+
+function move(folder: string, before: MirroredUnit, now: MirroredUnit): void {
+  if (before.place === now.place) return;
+  const [from, to] = [join(folder, before.place), join(folder, now.place)];
+  if (!statSync(from, { throwIfNoEntry: false })) return;
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  renameSync(from, to);
+  removeFile(metaPath(from));
+  removeEmptyFolders(dirname(from), folder);
+}
+
+function remove(folder: string, { place }: MirroredUnit): void {
+  const path = join(folder, place);
+  removeFile(path);
+  removeFile(metaPath(path));
+  removeEmptyFolders(dirname(path), folder);
+}
+
+/** What is known of a subagent beside its lines. */
+export function metaPath(lines: string): string {
+  return `${lines.slice(0, -".jsonl".length)}.meta.json`;
+}
+
+export function messageOf(error: unknown): string {
+  if (
+    error instanceof Error &&
+    "code" in error &&
+    typeof error.code === "string" &&
+    !error.code.startsWith("ERR_SQLITE")
+  )
+    return error.code;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,61 @@
+/** Translates one session into a file of lines in the mirror. */
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { Unit } from "../port/source.ts";
+import { createTranscriptWriter } from "../port/transcript-writer.ts";
+import { appendGrowth } from "./append-growth.ts";
+import { metaPath, type MirrorPlace } from "./find-sessions.ts";
+import type { MirroredUnit } from "./mirror-state.ts";
+
+const blockLength = 1024 * 1024;
+
+/** Makes the lines of a session, or brings them up to date. A file that only grew stays the same file. */
+export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: MirroredUnit): MirroredUnit {
+  const target = join(folder, known.place);
+  const staged = join(folder, "staged", `${randomBytes(8).toString("hex")}.jsonl`);
+  mkdirSync(dirname(staged), { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const fd = openSync(staged, "wx", 0o600);
+  let waiting: string[] = [];
+  let length = 0;
+  const flush = (): void => {
+    if (waiting.length > 0) writeSync(fd, waiting.join(""));
+    waiting = [];
+    length = 0;
+  };
+  const writer = createTranscriptWriter({
+    source: source.name,
+    sessionId: unit.id,
+    onLine(line) {
+      waiting.push(line);
+      length += line.length;
+      if (length > blockLength) flush();
+    },
+  });
+  try {
+    source.read(unit, writer);
+    flush();
+  } catch (error) {
+    rmSync(staged, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+  if (!appendGrowth(staged, target)) renameSync(staged, target);
+  if (unit.mtimeMs > 0) utimesSync(target, unit.mtimeMs / 1000, unit.mtimeMs / 1000);
+  const meta = { ...known.meta, ...writer.head.parent?.meta };
+  if (Object.keys(meta).length > 0) writeFileSync(metaPath(target), JSON.stringify(meta), { mode: 0o600 });
+  const { size, mtimeMs, ino } = statSync(target);
+  return { ...known, meta, lines: { stamp: unit.stamp, size, mtimeMs, inode: ino } };
+}

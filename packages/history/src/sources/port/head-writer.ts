@@ -1,0 +1,45 @@
+/** Reads where a session belongs, and nothing of its conversation. */
+import type { HistorySource, Unit } from "./source.ts";
+import { parentOf, type TranscriptWriter, type WriterHead } from "./transcript-writer.ts";
+
+/** Ends the reading of a session whose head is known. */
+class HeadRead extends Error {
+  override readonly name = "HeadRead";
+}
+
+/** One for all: making an error takes longer than reading a head. */
+const headRead = new HeadRead();
+
+/** The folder that the first line of a session has, and the session that it is a subagent of. */
+export function readHead(source: HistorySource, unit: Unit): WriterHead {
+  let cwd: string | null = null;
+  let parent: WriterHead["parent"];
+  const done = (): never => {
+    throw headRead;
+  };
+  const writer: TranscriptWriter = {
+    wants: "head",
+    place: (at) => void (cwd = at.cwd || cwd),
+    subagentOf: (found) => void (parent = parentOf(found)),
+    title() {},
+    user: done,
+    answer: done,
+    result: done,
+    usage: done,
+    compaction: done,
+    other() {},
+    damage() {},
+    copy: done,
+    last: null,
+    uuidOf: () => "",
+    get head() {
+      return { cwd, parent };
+    },
+  };
+  try {
+    source.read(unit, writer);
+  } catch (error) {
+    if (error !== headRead) throw error;
+  }
+  return { cwd, parent };
+}

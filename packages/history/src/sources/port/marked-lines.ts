@@ -1,0 +1,75 @@
+/** Finds the few lines of a file that matter without parsing the others. */
+import { createByteSearch, type ByteSearch, type Needle } from "../../scan/byte-search.ts";
+import { forEachLine, type Region } from "../../scan/line-splitter.ts";
+import { readFile } from "../../scan/read-file.ts";
+
+interface Marks {
+  readonly search: ByteSearch;
+  readonly needles: readonly Needle[];
+}
+
+const prepared = new Map<readonly string[], Marks>();
+
+function prepare(texts: readonly string[]): Marks {
+  const known = prepared.get(texts);
+  if (known) return known;
+  const search = createByteSearch();
+  const made = { search, needles: texts.map((text) => search.needle(Buffer.from(text))) };
+  prepared.set(texts, made);
+  return made;
+}
+
+interface MarkedOptions {
+  readonly marks: readonly string[];
+  readonly needsAll?: (() => boolean) | undefined;
+}
+
+type OnMarked = (bytes: Buffer, offset: number) => void;
+
+/** Calls back for the first line of a file, and for each line with one of the texts, in either case. The bytes are valid only during the call. */
+export function eachMarkedLine(path: string, { marks: texts, needsAll }: MarkedOptions, onLine: OnMarked): void {
+  const marks = prepare(texts);
+  let isWhole = false;
+  readFile(path, { search: marks.search }, (region) => {
+    if (region.tooLong) return;
+    if (isWhole) everyLine(region, onLine);
+    else
+      linesIn(region, marks, (bytes, offset) => {
+        onLine(bytes, offset);
+        if (offset > 0 || !needsAll?.()) return true;
+        isWhole = true;
+        everyLine({ ...region, start: bytes.length + 1, offset: bytes.length + 1 }, onLine);
+        return false;
+      });
+  });
+}
+
+function everyLine(region: Region, onLine: OnMarked): void {
+  forEachLine(region, (start, end) =>
+    onLine(region.bytes.subarray(start, end), region.offset + (start - region.start)),
+  );
+}
+
+function linesIn(region: Region, { search, needles }: Marks, onLine: (...line: Parameters<OnMarked>) => boolean): void {
+  const { bytes, start: first, end } = region;
+  const next = needles.map(() => first - 1);
+  let at = first;
+  for (;;) {
+    let hit = region.offset === 0 && at === first ? first : end;
+    for (const [which, needle] of needles.entries()) {
+      let found = next[which] ?? end;
+      if (found < at) {
+        found = search.find(needle, at, end);
+        if (found < 0) found = end;
+        next[which] = found;
+      }
+      if (found < hit) hit = found;
+    }
+    if (hit >= end) return;
+    const start = hit === at ? at : Math.max(at, bytes.lastIndexOf(0x0a, hit) + 1);
+    const lineFeed = bytes.indexOf(0x0a, hit);
+    const stop = lineFeed < 0 || lineFeed > end ? end : lineFeed;
+    if (!onLine(bytes.subarray(start, stop), region.offset + (start - first))) return;
+    at = stop + 1;
+  }
+}

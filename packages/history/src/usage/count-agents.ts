@@ -1,0 +1,106 @@
+/** The usage of other agents' sessions. Their sources count it, so no lines are made for it. */
+import type { FacetStore, SavedFacet } from "../facets/facet.ts";
+import type { DataFile } from "../model/data-file.ts";
+import { createPause } from "../scan/pause.ts";
+import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
+import type { Mirror } from "../sources/mirror/mirror-root.ts";
+import type { Unit } from "../sources/port/source.ts";
+import { holdingDatabases } from "../sources/port/sqlite.ts";
+import type { UsageOptions } from "./usage-options.ts";
+
+/** Raise it when a source counts in another way. */
+const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 1 };
+const maxUnsaved = 500;
+
+interface CountOptions {
+  readonly options: UsageOptions;
+  readonly store: FacetStore;
+  readonly onState: (file: DataFile, usage: FileUsage) => void;
+}
+
+interface Unreadable {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** Answers the sessions that could not be read. */
+export async function countAgents(
+  mirrors: readonly Mirror[],
+  { options, store, onState }: CountOptions,
+): Promise<readonly Unreadable[]> {
+  if (mirrors.length === 0) return [];
+  const unreadable: Unreadable[] = [];
+  const pause = createPause(options.signal);
+  const usages = createUsages(store);
+  for (const mirror of mirrors) {
+    const counted = new Map<string, FileUsage>();
+    await holdingDatabases(async () => {
+      for (const [done, unit] of mirror.units.entries()) {
+        const { usage, isNew, error } = usages.of(mirror, unit);
+        if (usage) counted.set(unit.id, usage);
+        if (error !== undefined) unreadable.push({ path: unit.path, reason: error });
+        if (isNew) options.onProgress?.(done + 1, mirror.units.length);
+        await pause();
+      }
+    });
+    for (const id of mirror.kept.keys()) {
+      const before = usages.before(mirror, id);
+      if (before) counted.set(id, before);
+    }
+    const belongs = new Map(
+      [...counted].map(([id, { cwds, sessionId }]) => [id, { cwd: cwds[0] ?? null, parentId: sessionId || null }]),
+    );
+    for (const [id, usage] of counted) onState(mirror.fileFor(id, belongs), usage);
+  }
+  usages.save();
+  return unreadable;
+}
+
+interface Counted {
+  readonly usage?: FileUsage;
+  readonly isNew: boolean;
+  readonly error?: string;
+}
+
+interface Usages {
+  of(mirror: Mirror, unit: Unit): Counted;
+  /** What was counted when the session could last be read. */
+  before(mirror: Mirror, id: string): FileUsage | undefined;
+  save(): void;
+}
+
+function createUsages(store: FacetStore): Usages {
+  let unsaved: SavedFacet[] = [];
+  const known = store.load(agentUsage);
+  const keyOf = ({ folder }: Mirror, id: string): string => `${folder}\0${id}`;
+  const save = (): void => {
+    if (unsaved.length > 0) store.save(agentUsage, unsaved);
+    unsaved = [];
+  };
+  const before = (mirror: Mirror, id: string): FileUsage | undefined => {
+    const saved = known.get(keyOf(mirror, id));
+    return saved && usageFacet.decode(saved.data);
+  };
+  return {
+    save,
+    before,
+    of(mirror, unit) {
+      const path = keyOf(mirror, unit.id);
+      const saved = known.get(path);
+      if (saved?.check === unit.stamp) return { usage: usageFacet.decode(saved.data), isNew: false };
+      try {
+        const usage = mirror.usage(unit);
+        if (store.keeps) {
+          const data = usageFacet.encode(usage);
+          unsaved.push({ path, size: 0, mtimeMs: 0, inode: 0, offset: 0, check: unit.stamp, data });
+          if (unsaved.length >= maxUnsaved) save();
+        }
+        return { usage, isNew: true };
+      } catch (error) {
+        // What was counted before is better than nothing; its stamp differs, so the next call tries again.
+        const earlier = before(mirror, unit.id);
+        return { ...(earlier && { usage: earlier }), isNew: true, error: String(error) };
+      }
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
+import { appendFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  archive,
+  buildIndex,
+  exportSession,
+  getSession,
+  getUsage,
+  listSessions,
+  searchSessions,
+  watch,
+  withArchive,
+  withCarried,
+  withSources,
+  type LibraryConfig,
+} from "../../src/index.ts";
+import { agentData, temporaryFolder, type AgentData } from "./agent-data.ts";
+
+async function libraryOf(
+  data: readonly AgentData[],
+  cacheFolder = join(temporaryFolder(), "cache"),
+  lines: "all" | "as-needed" = "as-needed",
+): Promise<LibraryConfig> {
+  return (await withSources({ dataPath: data.flatMap(({ roots }) => roots), cacheFolder, lines })).config;
+}
+
+const codexLine = (text: string): string =>
+  `${JSON.stringify({
+    timestamp: "2026-08-20T10:00:00.000Z",
+    type: "response_item",
+    payload: { type: "message", role: "user", content: [{ type: "input_text", text }] },
+  })}\n`;
+
+function rolloutIn(folder: string): string {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return join(folder, names.find((name) => name.endsWith("0a.jsonl")) ?? "");
+}
+
+test("watch tells of a line that another agent appends", async () => {
+  const data = agentData("codex");
+  const cache = join(temporaryFolder(), "cache");
+  const stop = new AbortController();
+  const config = await libraryOf([data], cache, "all");
+  const refresh = async (): Promise<LibraryConfig> => await libraryOf([data], cache, "all");
+  const seen: string[] = [];
+  const timer = setTimeout(() => appendFileSync(rolloutIn(data.folder), codexLine("written while watched")), 300);
+  for await (const event of watch({ ...config, signal: stop.signal, refresh })) {
+    seen.push(JSON.stringify(event));
+    if (seen.some((text) => text.includes("written while watched"))) break;
+  }
+  clearTimeout(timer);
+  expect(seen.join("")).toContain("0198c0de-0000-7000-8000-00000000000a");
+});
+
+test("the archive keeps sessions of another agent that are gone, and doubles none that is there", async () => {
+  const data = agentData("codex");
+  const cache = join(temporaryFolder(), "cache");
+  const archiveFolder = join(temporaryFolder(), "archive");
+  const before = (await listSessions({ ...(await libraryOf([data], cache)), limit: Infinity })).data;
+  await archive({ ...(await libraryOf([data], cache, "all")), archiveFolder });
+  // The lines are made again when they are needed; until then only the archive has them.
+  rmSync(cache, { recursive: true, force: true });
+  const again = await withArchive({ ...(await libraryOf([data], cache)), archiveFolder });
+  expect((await listSessions({ ...again, limit: Infinity })).data.map(({ id }) => id)).toEqual(
+    before.map(({ id }) => id),
+  );
+  rmSync(rolloutIn(data.folder));
+  const later = await withArchive({ ...(await libraryOf([data], cache)), archiveFolder });
+  const { data: left } = await listSessions({ ...later, limit: Infinity });
+  // A subagent whose parent is gone is a session of its own now.
+  expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
+  expect(new Set(left.map(({ source }) => source))).toEqual(new Set(["codex"]));
+});
+
+test("blocks of five hours, search and the index take in every agent, and sources chooses among them", async () => {
+  const agents = [agentData("codex"), agentData("opencode"), agentData("gemini"), agentData("pi")];
+  const config = await libraryOf(agents);
+  const { blocks, bySource, totals } = await getUsage({ ...config, timeZone: "UTC" });
+  expect(bySource.map(({ source }) => source).toSorted()).toEqual(["codex", "gemini", "opencode", "pi"]);
+  const sum = (rows: readonly { readonly outputTokens: number }[]): number =>
+    rows.reduce((all, { outputTokens }) => all + outputTokens, 0);
+  expect(sum(blocks)).toBe(totals.outputTokens);
+  await buildIndex(config);
+  const found = await searchSessions("ls", { ...config, limit: 100 });
+  expect(new Set(found.data.map(({ source }) => source)).size).toBeGreaterThan(1);
+  const chosen = await searchSessions("ls", { ...config, sources: ["pi"], limit: 100 });
+  expect(new Set(chosen.data.map(({ source }) => source))).toEqual(new Set(["pi"]));
+  const only = await getUsage({ ...config, sources: ["codex"], timeZone: "UTC" });
+  expect(only.totals).toEqual(expect.objectContaining({ outputTokens: sum(bySource.filter(isCodex)) }));
+});
+
+function isCodex({ source }: { readonly source: string }): boolean {
+  return source === "codex";
+}
+
+test("a session with a clock in the future is listed first, counted once and hides nothing", async () => {
+  const data = agentData("codex");
+  const path = rolloutIn(data.folder);
+  const whole = await getUsage({ ...(await libraryOf([data])), timeZone: "UTC" });
+  appendFileSync(path, codexLine("from tomorrow").replace("2026-08-20", "2199-01-01"));
+  const future = new Date("2199-01-02T00:00:00Z");
+  utimesSync(path, future, future);
+  expect(statSync(path).mtimeMs).toBeGreaterThan(Date.now());
+  const config = await libraryOf([data]);
+  const { data: sessions } = await listSessions({ ...config, limit: Infinity });
+  expect(sessions[0]?.lastActivityAt.getUTCFullYear()).toBe(2199);
+  expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(whole.totals);
+});
+
+test("the same folder of two agents is one project", async () => {
+  const config = await libraryOf([agentData("codex"), agentData("opencode"), agentData("pi")]);
+  const { data } = await listSessions({ ...config, workspace: "/srv/demo", limit: Infinity });
+  expect(new Set(data.map(({ source }) => source))).toEqual(new Set(["codex", "opencode", "pi"]));
+  const { byProject } = await getUsage({ ...config, timeZone: "UTC" });
+  expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
+});
+
+test("before a session is carried over, files that it names and that are not there are told", async () => {
+  const data = agentData("codex");
+  const here = join(temporaryFolder(), "here.ts");
+  writeFileSync(here, "");
+  const patch = (call_id: string, path: string): string =>
+    `${JSON.stringify({
+      timestamp: "2026-08-20T10:00:00.000Z",
+      type: "response_item",
+      payload: { type: "custom_tool_call", call_id, name: "apply_patch", input: `*** Update File: ${path}\n@@` },
+    })}\n`;
+  const path = rolloutIn(data.folder);
+  const config = await libraryOf([data]);
+  const id = "0198c0de-0000-7000-8000-00000000000a";
+  const missingIn = async (library: LibraryConfig): Promise<number> =>
+    await withCarried(await getSession(id, library), async ({ left }) =>
+      Promise.resolve(left.find(({ what }) => what.startsWith("files that"))?.count ?? 0),
+    );
+  const before = await missingIn(config);
+  appendFileSync(path, patch("p1", here) + patch("p2", "not/there.ts") + patch("p3", "not/there.ts"));
+  expect(await missingIn(await libraryOf([data]))).toBe(before + 1);
+});
+
+test.each(["codex", "opencode", "gemini"] as const)(
+  "a session of %s is exported as page, Markdown and JSON",
+  async (agent) => {
+    const config = await libraryOf([agentData(agent)]);
+    const [first] = (await listSessions(config)).data;
+    for (const format of ["html", "markdown", "json"] as const)
+      expect((await exportSession(first?.id ?? "", format, config)).length).toBeGreaterThan(100);
+  },
+);
