@@ -1,38 +1,74 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Manifest, publishedManifest, readManifest } from "./release/manifests.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Builds every package and packs it into a folder, as it would be published. Answers how many there are. */
-export function packAll(destination: string): number {
+/** A packed package, with its sizes in bytes. */
+export interface Packed {
+  readonly name: string;
+  readonly file: string;
+  readonly packedBytes: number;
+  readonly unpackedBytes: number;
+}
+
+/** Builds every package and packs it into a folder, as it would be published. */
+export function packAll(destination: string): readonly Packed[] {
   mkdirSync(destination, { recursive: true });
-  const packages = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name));
   runIn(root, join(root, "node_modules/.bin/tsc"), "-b", "--force");
   // The console is no package of its own on npm: the server brings its files.
   runIn(root, "npm", "run", "build", "--silent", "--workspace", "@skein/console");
   const served = join(root, "packages/server/dist/console");
   rmSync(served, { recursive: true, force: true });
   cpSync(join(root, "apps/console/dist"), served, { recursive: true });
-  for (const folder of packages) runIn(folder, "npm", "pack", "--silent", "--pack-destination", destination);
-  return packages.length;
+  const stage = mkdtempSync(join(tmpdir(), "skein-stage-"));
+  try {
+    const folders = readdirSync(join(root, "packages")).map((name) => stagePackage(stage, name));
+    const said = runIn(root, "npm", "pack", "--json", "--pack-destination", resolve(destination), ...folders);
+    const packs = JSON.parse(said) as readonly { name: string; filename: string; size: number; unpackedSize: number }[];
+    return packs.map(({ name, filename, size, unpackedSize }) => ({
+      name,
+      file: join(destination, filename.replace("@", "").replace("/", "-")),
+      packedBytes: size,
+      unpackedBytes: unpackedSize,
+    }));
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
 }
+
+/** A copy of a package with what all packages share: the version, the licence, the address of the repository. */
+function stagePackage(stage: string, name: string): string {
+  const [from, to] = [join(root, "packages", name), join(stage, name)];
+  mkdirSync(to);
+  const manifest = publishedManifest(readManifest(from), readManifest(root), `packages/${name}`);
+  for (const file of [...(manifest.files ?? []), "README.md"])
+    if (existsSync(join(from, file))) cpSync(join(from, file), join(to, file), { recursive: true });
+  copyFileSync(join(root, "LICENSE"), join(to, "LICENSE"));
+  if (manifest.files?.includes(NOTICES)) copyFileSync(join(root, NOTICES), join(to, NOTICES));
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  return to;
+}
+
+/** Only the server brings other people's code: that of the console. */
+const NOTICES = "THIRD-PARTY-NOTICES.md";
 
 /** The packed files of a package and of all packages of ours that it depends on: npm finds none of them elsewhere. */
 export function packedWithDependencies(packed: string, name: string): readonly string[] {
+  const { version } = readManifest(root);
   const found = new Set<string>();
   const add = (one: string): void => {
     if (found.has(one)) return;
     found.add(one);
     const folder = one === "skein" ? one : one.replace("@skein/", "");
-    const { dependencies = {} } = JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8")) as {
-      dependencies?: Record<string, string>;
-    };
+    const { dependencies = {} }: Manifest = readManifest(join(root, "packages", folder));
     Object.keys(dependencies).filter(isOurs).forEach(add);
   };
   add(name);
-  return [...found].map((one) => join(packed, `${one.replace("@skein/", "skein-")}-0.0.0.tgz`));
+  return [...found].map((one) => join(packed, `${one.replace("@skein/", "skein-")}-${version}.tgz`));
 }
 
 const isOurs = (name: string): boolean => name === "skein" || name.startsWith("@skein/");

@@ -7,16 +7,18 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { EXPECTED_OUTPUT } from "../examples/test/expected-output.ts";
 import { measureLibraryInstall } from "./measure/library-install.ts";
 import { installIn, packAll, packedWithDependencies, runIn, userEnvironment } from "./pack-packages.ts";
 
 const HELP = `npm run package -- [options]
 
 Builds every package, packs it, and installs the packed files in empty folders as users would: the library alone, with
-its size and what it says of parts that are not installed; and the command with everything, with an example as it is,
+its size and what it says of parts that are not installed; and the command with everything, with every example as it is,
 the types that it is checked with, SQL, and the server from its start to SIGTERM.
 
-  --out FOLDER    keeps the packed files there (default: they are removed)
+  --out FOLDER      keeps the packed files there (default: they are removed)
+  --packed FOLDER   takes the files that were packed there, and builds nothing
 
 Examples:
   npm run package
@@ -25,12 +27,14 @@ Examples:
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { out: { type: "string" }, help: { type: "boolean", short: "h" } } });
+  const { values } = parseArgs({
+    options: { out: { type: "string" }, packed: { type: "string" }, help: { type: "boolean", short: "h" } },
+  });
   if (values.help) return console.log(HELP);
   const place = mkdtempSync(join(tmpdir(), "skein-package-"));
   try {
-    const packed = values.out === undefined ? join(place, "packed") : resolve(values.out);
-    say("built and packed", `${packAll(packed)} packages`);
+    const packed = resolve(values.packed ?? values.out ?? join(place, "packed"));
+    if (values.packed === undefined) say("built and packed", `${packAll(packed).length} packages`);
     const { megabytes, finalAnswer, missing } = measureLibraryInstall(packed, join(place, "library"));
     say("the library alone", `${megabytes} MB, answers ${finalAnswer}`);
     for (const sentence of missing) say("a part that is not installed", sentence);
@@ -72,8 +76,7 @@ function install(folder: string, packed: string): string {
 }
 
 async function tryOut(folder: string): Promise<void> {
-  copyFileSync(join(root, "examples/tools.ts"), join(folder, "tools.ts"));
-  say("an example runs", runIn(folder, process.execPath, "tools.ts").split("\n")[0] ?? "");
+  for (const [name, sentences] of Object.entries(EXPECTED_OUTPUT)) tryExample(folder, name, sentences);
   const compilerOptions = { module: "nodenext", target: "es2024", strict: true, noEmit: true, skipLibCheck: false };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["tools.ts"] }));
   runIn(folder, join(folder, "node_modules/.bin/tsc"), "-p", ".");
@@ -82,6 +85,14 @@ async function tryOut(folder: string): Promise<void> {
   say("skein run", runIn(folder, process.execPath, skein, "run", "How much is 2+2?").trim());
   say("skein sql", runIn(folder, process.execPath, skein, "sql", "--json", "select 42 as answer").trim());
   await serve(folder, skein);
+}
+
+function tryExample(folder: string, name: string, sentences: readonly RegExp[]): void {
+  copyFileSync(join(root, `examples/${name}.ts`), join(folder, `${name}.ts`));
+  const said = runIn(folder, process.execPath, `${name}.ts`);
+  const missing = sentences.filter((sentence) => !sentence.test(said));
+  if (missing.length > 0) throw new Error(`The example ${name} should have said ${missing.join(" and ")}: ${said}`);
+  say("an example runs", name);
 }
 
 async function serve(folder: string, skein: string): Promise<void> {

@@ -10,6 +10,8 @@ export const LONG_FILES: readonly string[] = [
   "packages/cli/test/chat.test.ts",
   "packages/skein/test/server/process.test.ts",
   "examples/test/examples.test.ts",
+  "examples/test/kept-examples.test.ts",
+  "examples/test/from.test.ts",
   "packages/adapters/test/sqlite-store.test.ts",
   "packages/adapters/test/claude-code/store-gone.test.ts",
   "packages/adapters/test/claude-code/sessions.test.ts",

@@ -89,6 +89,7 @@ type Call = "usage" | "list" | "list-all" | "search" | "index";
 const program = `
 import { enableCompileCache } from "node:module";
 enableCompileCache();
+const { peakMegabytes } = await import("./bench/memory.ts");
 const { withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
 const [, cacheFolder, call, ...dataPath] = process.argv;
 const work = async () => {
@@ -106,7 +107,7 @@ const started = performance.now();
 const before = process.cpuUsage();
 await work();
 const { user, system } = process.cpuUsage(before);
-const mb = process.resourceUsage().maxRSS / 1024;
+const mb = peakMegabytes();
 console.log(JSON.stringify({ ms: performance.now() - started, cpu: (user + system) / 1000, mb }));
 `;
 

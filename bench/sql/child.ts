@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSql } from "@skein/sql";
+import { peakMegabytes } from "../memory.ts";
 import { QUESTIONS } from "./questions.ts";
 
 const [how, at, folder = "", cacheFolder = ""] = process.argv.slice(2);
@@ -43,5 +44,5 @@ rmSync(nothing, { recursive: true });
 
 // Warm is the same question again, so not the first time it is asked.
 const least = (values: readonly number[]): number => Math.min(...(how === "warm" ? values.slice(1) : values));
-const megabytes = process.resourceUsage().maxRSS / 1024;
+const megabytes = peakMegabytes();
 console.log(JSON.stringify({ ms: least(times), processorMs: least(processor), megabytes }));

@@ -4,22 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { EXPECTED_OUTPUT } from "./expected-output.ts";
 
 const folder = fileURLToPath(new URL("../", import.meta.url));
-
-/** Every example runs without a key, and says what it is meant to show. */
-const SAYS: Readonly<Record<string, readonly RegExp[]>> = {
-  "first-session": [/The answer is 4/, /session\.completed/],
-  hello: [/The answer is 42/],
-  // Only a module for `skein run --agent`.
-  "own-tool": [],
-  tools: [/"sky":"sunny"/, /2 steps, \$0\n/, /tool_execution/],
-  "frontend-tool": [/awaiting_frontend_tools: pick_colour/, /The other process: accepted/, /answered: "blue"/],
-  "crash-and-resume": [/ended with SIGKILL/, /outcome of this call is unknown/, /Letters: 1$/m],
-  subagents: [/answered: "4"/, /worked for toolu_\w+: 4 messages/],
-  "structured-answer": [/^120 null$/m],
-  mcp: [/mcp__clock__time/, /It is noon in Lisbon/],
-};
 
 const examples = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))
@@ -35,8 +22,8 @@ test.each(examples)("%s runs as it is, without a key", (name) => {
   // Each process says once that its answers are simulated.
   const others = stderr.split("\n").filter((line) => !line.startsWith("Skein: no ANTHROPIC_API_KEY is set"));
   expect({ status, others }).toEqual({ status: 0, others: [""] });
-  expect(SAYS[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();
-  for (const sentence of SAYS[name] ?? []) expect(stdout).toMatch(sentence);
+  expect(EXPECTED_OUTPUT[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();
+  for (const sentence of EXPECTED_OUTPUT[name] ?? []) expect(stdout).toMatch(sentence);
 });
 
 test.each(examples)("%s fits on a screen", (name) => {

@@ -16,7 +16,8 @@ const pages = [
   ...inFolder("."),
   ...inFolder("docs"),
   ...inFolder("docs/decisions"),
-  ...globSync("{packages,apps}/*/*.md", { cwd: root }),
+  ...inFolder("docs/from"),
+  ...globSync("{packages,apps,examples}/*/*.md", { cwd: root }),
 ];
 
 const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };

@@ -1,4 +1,7 @@
 /** Every adapter of a model against the simulator, which checks requests as their providers do. */
+import { createGoogle } from "@ai-sdk/google";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { createAiSdkModel } from "@skein/adapters/models/ai-sdk";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createOpenAiModel } from "@skein/adapters/models/openai";
 import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
@@ -65,4 +68,33 @@ describeModel(
     createOpenAiCompatibleModel({ modelName: "blind", apiKey: KEY, url: `${simulator.url}/v1`, ...silence }),
   ),
   { images: "this model reads no images" },
+);
+
+describeModel(
+  "ai-sdk with @ai-sdk/openai-compatible",
+  under("compatible/llama", (silence) =>
+    createAiSdkModel({
+      model: createOpenAICompatible({
+        name: "compatible",
+        baseURL: `${simulator.url}/v1`,
+        apiKey: KEY,
+        includeUsage: true,
+      })("llama"),
+      ...silence,
+    }),
+  ),
+);
+
+describeModel(
+  "ai-sdk with @ai-sdk/google",
+  under("google/gemini-3-pro", (silence) =>
+    createAiSdkModel({
+      model: createGoogle({ baseURL: `${simulator.url}/v1beta`, apiKey: KEY })("gemini-3-pro"),
+      ...silence,
+    }),
+  ),
+  {
+    results: "this provider puts the text of a result into an object",
+    textArguments: "arguments are objects in Gemini's API, never text",
+  },
 );

@@ -52,6 +52,32 @@ describeStore("postgres", async () => {
 });
 
 describe("postgres: what can go wrong", () => {
+  test("an append that PostgreSQL ended because of a deadlock is made again, once", async () => {
+    const store = await createPostgresStore({ url: shared.url });
+    const other = new pg.Client(shared.url);
+    await other.connect();
+    try {
+      const script = createScript({ store, ids });
+      await script.create();
+      // Never the one that is ended: it does not look for deadlocks.
+      await other.query("set deadlock_timeout = '1h'; begin; lock table skein.log_events in exclusive mode");
+      const appending = script.append([edited]);
+      const waits =
+        "select count(*)::integer as n from pg_locks where not granted and relation = 'skein.log_events'::regclass";
+      await expect.poll(async () => (await other.query(waits)).rows).toEqual([{ n: 1 }]);
+      await other.query("select from skein.heads where session_id = $1 for update", [script.sessionId]);
+      await other.query("commit");
+      await appending;
+      expect((await store.read(script.sessionId)).map(({ event_type }) => event_type)).toEqual([
+        "session.created",
+        "session.edited",
+      ]);
+    } finally {
+      await other.end();
+      await store.close();
+    }
+  });
+
   const HOUR = 3_600_000;
   test.each([
     ["an hour ahead", HOUR],

@@ -1,6 +1,6 @@
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { type Store, createAgents, createModels, createSessions } from "@skein/core";
-import { type Script, createScript, scriptedAgent } from "@skein/core/testing";
+import { type Script, createScript, playSearches, scriptedAgent } from "@skein/core/testing";
 import { ACTION_TYPES, type Fact, actionLogs, createIds } from "@skein/protocol";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -43,6 +43,13 @@ async function scripted(): Promise<Script> {
   await script.create();
   return script;
 }
+
+test("the cost of a run has a part for server tools", async () => {
+  const script = await scripted();
+  await playSearches(script);
+  const { cost } = await only("select cost from agent.conversation_history where agent_uuid = $1", [script.sessionId]);
+  expect(cost).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
+});
 
 /** A run with one fact of every kind that has an action in the agent tables, besides those of a tool turn. */
 async function everyAction(script: Script): Promise<string> {

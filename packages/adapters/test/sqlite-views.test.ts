@@ -5,9 +5,9 @@ import { execFileSync } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createAgents, createModels } from "@skein/core";
-import { type Script, createScript } from "@skein/core/testing";
+import { type Script, createScript, playSearches } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 /** The tables of the three parts, read as any sqlite shell would read them. */
 let db: DatabaseSync;
@@ -88,6 +88,21 @@ beforeAll(async () => {
 afterAll(() => close());
 
 const json = (value: unknown): unknown => JSON.parse(value as string);
+
+test("the cost of a run has a part for server tools", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-views-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.db");
+  const store = await createSqliteStore({ file });
+  const searching = createScript({ store, ids: createIds() });
+  await searching.create();
+  await playSearches(searching);
+  await store.close();
+  const own = new DatabaseSync(file, { readOnly: true });
+  const row = own.prepare("SELECT cost FROM conversation_history").get() ?? {};
+  own.close();
+  expect(json(row["cost"])).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
+});
 
 test("pattern 1: resumes an agent from its one row", () => {
   const row = db.prepare("SELECT * FROM agent_config WHERE agent_uuid = ?").get(script.sessionId) ?? {};

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bin, call, dataFolder, environmentOf, skein, skeinProcess } from "./skein.ts";
+import { bin, call, dataFolder, environmentOf, skein, skeinProcess, start } from "./skein.ts";
 
 test("the help names every command and shows examples", async () => {
   const folder = dataFolder();
@@ -41,6 +41,13 @@ test.each([
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toMatch(sentence);
+});
+
+test("a data folder below /proc is refused at once", async () => {
+  // In a process of its own: what never ends must not keep the others.
+  const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
+  expect(code).toBe(4);
+  expect(err).toMatch(/The folder \/proc\/skein\/data cannot be made/);
 });
 
 test("a data folder that cannot be made is a sentence, for the server and for doctor", async () => {

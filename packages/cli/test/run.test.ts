@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSimulator, script } from "@skein/simulator";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { dataFolder, lines, skein, skeinProcess, start } from "./skein.ts";
+import { call, dataFolder, environmentOf, lines, skein, skeinProcess, start } from "./skein.ts";
 
 const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 
@@ -18,6 +18,13 @@ describe("skein run", () => {
     expect(err).toMatch(
       /^No ANTHROPIC_API_KEY is set: the model is a simulation\.\nCompleted · 1 step · \d+ tokens in, \d+ out · \$0\.\d+ · session [0-9a-f-]{36}\n$/,
     );
+  });
+
+  test("in production a missing key is an error, and nothing is said of a simulation that answers", async () => {
+    const env = { ...environmentOf(dataFolder()), NODE_ENV: "production" };
+    const { code, out, err } = await call(["run", "Hello"], { env });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(/^No ANTHROPIC_API_KEY is set, and NODE_ENV is production\. .*\n$/);
   });
 
   test("shows text as it comes", async () => {

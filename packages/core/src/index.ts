@@ -58,6 +58,7 @@ export { type Tool, type ToolContext, type ToolOptions, defineTool, resultConten
 
 // What adapters of models share.
 export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
+export { callIdOf } from "./model/call-id.ts";
 export { askedOutput, isStrict } from "./model/output-format.ts";
 export { type OutputCheck, type OutputSchema, jsonOutputCheck, outputCheck } from "./model/output-schema.ts";
 export { carriedOver, carryOf } from "./model/carried-over.ts";
@@ -117,6 +118,7 @@ export { messageCreated, messageEntered, transcriptAppended } from "./run/facts/
 export type { FactOf } from "./run/facts/place.ts";
 export { runCompleted, runFailed, runResumed, runStarted } from "./run/facts/run-facts.ts";
 export { hookCalled, runtimeNoticed, runtimeStarted } from "./run/facts/runtime-facts.ts";
+export { reservationFor } from "./log/reservations.ts";
 export { observedStep, stepAbandoned, stepRetried, subagentMessaged } from "./run/facts/step-facts.ts";
 export { openAwaits } from "./run/open-awaits.ts";
 export {
@@ -160,6 +162,7 @@ export { claudeAgent } from "./sessions/claude-agent.ts";
 export { derivedId } from "./sessions/derived-id.ts";
 export { type Moved, type MoveTarget, type MovingClock, moveStore } from "./sessions/move-store.ts";
 export { parseInput } from "./sessions/parse-input.ts";
+export { HIDDEN_PROMPT, withHiddenPrompts } from "./sessions/hidden-prompts.ts";
 export { platformStatus } from "./sessions/platform-status.ts";
 export { promptAccepted, sessionCreated } from "./sessions/session-facts.ts";
 export { canWait, listOpenAwaits, type SessionAwaits } from "./sessions/await-list.ts";

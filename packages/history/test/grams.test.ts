@@ -4,24 +4,33 @@ import { gramsFacet, stretchesIn, wantedOf } from "../src/search/grams.ts";
 import { createByteSearch } from "../src/scan/byte-search.ts";
 
 const none = new Uint8Array(0);
+const third = 0.36;
 
 describe("the bitmap of a text", () => {
   test("a bitmap that grows keeps every sequence that was in it", () => {
     const texts = Array.from({ length: 300 }, (_, at) => `word${at * 7919} 検索${at} ошибка`);
     let bits: Uint8Array = none;
-    for (const text of texts) bits = bitmapOf([text], bits);
+    for (const text of texts) bits = bitmapOf([text], bits, third);
     for (const text of texts) expect(hasAll(bits, gramsIn(text))).toBe(true);
     expect(bits.length).toBeLessThan(4096);
   });
 
   test("a bitmap excludes most words that are not in its text", () => {
-    const bits = bitmapOf([Array.from({ length: 4000 }, (_, at) => `name${at}`).join(" ")], none);
+    const bits = bitmapOf([Array.from({ length: 4000 }, (_, at) => `name${at}`).join(" ")], none, third);
     const absent = Array.from({ length: 500 }, (_, at) => `zq${at}xw検`);
     expect(absent.filter((word) => hasAll(bits, gramsIn(word))).length).toBeLessThan(10);
   });
 
+  test("a bitmap excludes most words of three letters that are not in its text", () => {
+    const text = Array.from({ length: 3000 }, (_, at) => `name${at * 7919}`).join(" ");
+    const bits = bitmapOf([text], none, third);
+    const letters = "bcdfghjklpqrstvwxyz".split("");
+    const absent = letters.flatMap((a) => letters.map((b) => `${a}${b}q`));
+    expect(absent.filter((word) => hasAll(bits, gramsIn(word))).length).toBeLessThan(absent.length * 0.08);
+  });
+
   test("texts without words make no bitmap, and a word of two bytes has no sequence", () => {
-    expect(bitmapOf([], none)).toHaveLength(0);
+    expect(bitmapOf([], none, third)).toHaveLength(0);
     expect(gramsIn("of")).toEqual([]);
   });
 });
@@ -52,6 +61,22 @@ describe("the index of a file", () => {
     expect(weightsOf("kaleidoscope")).toEqual([1]);
     expect(weightsOf("comma", "parser")).toEqual([5]);
     expect(weightsOf("comma", "absent")).toEqual([]);
+  });
+
+  test("a stretch tells how late its best texts are, as far as their lines have a time", () => {
+    const timed = encoded(
+      [
+        { type: "user", timestamp: "2026-11-01T10:00:00.000Z", message: { content: "Fix the parser" } },
+        { type: "assistant", timestamp: "2026-11-03T10:00:00.000Z", message: { content: "It was a comma" } },
+        { type: "summary", summary: "Undated" },
+      ]
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(""),
+    );
+    const latest = (word: string): number | undefined => stretchesIn(timed, wantedOf([word])).stretches[0]?.latest;
+    expect(latest("parser")).toBe(Date.parse("2026-11-01T10:00:00.000Z"));
+    expect(latest("comma")).toBe(Date.parse("2026-11-03T10:00:00.000Z"));
+    expect(latest("undated")).toBe(Infinity);
   });
 
   test("only what a search finds is in the index: no keys, no ids, no second copy of a result", () => {

@@ -43,6 +43,8 @@ export const AgentConfig = z.object({
   description: Line.nullable().default(null),
   runtime: z.enum(["loop", "claude-code"]).default("loop"),
   system_prompt: z.string().default(""),
+  /** Whether API keys that may only read see the system prompt. */
+  show_system_prompt: z.boolean().default(false),
   model: Line.min(1).max(100),
   max_steps: z.int().min(1).max(1000).default(50),
   thinking_tokens: z.int().nonnegative().default(0),
@@ -67,6 +69,8 @@ export const AgentConfig = z.object({
   max_cost_micros: z.int().nonnegative().nullable().default(null),
   /** The JSON Schema of the final answer, whose root is an object. An answer that does not fit goes back to the model. */
   output_schema: JsonObject.optional(),
+  /** Models that are asked in this order for the rest of a run when the one before is overloaded, away, or refuses to serve. */
+  fallback_models: z.array(Line.min(1).max(100)).max(10).optional(),
   extras: JsonObject.default({}),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;

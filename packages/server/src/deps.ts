@@ -39,6 +39,8 @@ interface SqlPort {
       readonly timeMs: number;
       readonly rows: number;
       readonly bytes: number;
+      /** Whether the statement sees the system prompts of agents that do not show them. */
+      readonly prompts: boolean;
       /** Whether the statement may read Claude Code's files too, if the operator opened them. */
       readonly history: boolean;
     },

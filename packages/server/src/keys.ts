@@ -93,8 +93,13 @@ const ALLOWS: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
   admin: ["read", "run", "sql", "admin"],
 };
 
-export function allows(principal: Principal, scope: KeyScope): boolean {
+export function allows(principal: Pick<Principal, "scopes">, scope: KeyScope): boolean {
   return principal.scopes.some((given) => ALLOWS[given].includes(scope));
+}
+
+/** Whether a caller sees the system prompts of agents: whoever may run agents could ask them for it anyway. */
+export function seesPrompts(caller: Pick<Principal, "scopes">): boolean {
+  return allows(caller, "run");
 }
 
 /** Whether a key that was not revoked is still good. */

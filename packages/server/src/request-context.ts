@@ -19,7 +19,7 @@ import type { Metrics } from "./observe/metrics.ts";
 import type { RunMetrics } from "./observe/run-metrics.ts";
 import type { OpenStreams } from "./streams/open-streams.ts";
 import type { TenantChanges } from "./streams/tenant-changes.ts";
-import type { TenantView } from "./tenant-views.ts";
+import type { TenantView, ViewOf } from "./tenant-views.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
@@ -44,7 +44,7 @@ export interface ServerContext {
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
   readonly ids: Ids;
-  readonly viewOf: (tenant: string) => TenantView;
+  readonly viewOf: ViewOf;
   readonly now: () => number;
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal;

@@ -48,7 +48,7 @@ export function createRetention(shared: ServerContext, days: RetentionDays): Ret
 
   async function passOf(tenant: string, keptDays: number): Promise<number> {
     const before = new Date(now() - keptDays * DAY_MS).toISOString();
-    const { sessions, agents, models } = shared.viewOf(tenant);
+    const { sessions, agents, models } = shared.viewOf({ tenant, scopes: ["admin"] });
     const principal = { keyId: "retention", name: "retention", tenant, scopes: [] };
     let removed = 0;
     for await (const { id, updated_at } of expiredSessions(deps.store, { tenant, before })) {

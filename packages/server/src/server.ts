@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
 import websocket from "@fastify/websocket";
-import { createAuditLog, forgetServed } from "@skein/core";
+import { createAuditLog, forgetServed, withHiddenPrompts } from "@skein/core";
 import { createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
@@ -83,7 +83,8 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const ids = createIds({ now });
   const stopping = new AbortController();
   const webhooks = createWebhooks({
-    store: deps.store,
+    // Whoever receives a webhook has no key: it is told what readers see.
+    store: withHiddenPrompts(deps.store),
     sender: deps.webhookSender ?? NO_SENDER,
     ids,
     now,

@@ -1,6 +1,15 @@
-import { type Agents, type Models, type Sessions, createAgents, createModels, createSessions } from "@skein/core";
+import {
+  type Agents,
+  type Models,
+  type Sessions,
+  createAgents,
+  createModels,
+  createSessions,
+  withHiddenPrompts,
+} from "@skein/core";
 import type { Ids } from "@skein/protocol";
 import type { ServerDeps } from "./deps.ts";
+import { type Principal, seesPrompts } from "./keys.ts";
 
 /** The sessions, agents and models of one tenant. Those of other tenants do not exist here. */
 export interface TenantView {
@@ -12,6 +21,9 @@ export interface TenantView {
 /** How many tenants' views are kept in memory. */
 const MOST_VIEWS = 1000;
 
+/** What a caller may see: of their tenant only, and system prompts only if they may run agents. */
+export type ViewOf = (caller: Pick<Principal, "tenant" | "scopes">) => TenantView;
+
 /** Creates the view of a tenant on first use. */
 export function createTenantViews({
   store,
@@ -19,19 +31,24 @@ export function createTenantViews({
   forget,
   ids,
   now,
-}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number }): (tenant: string) => TenantView {
+}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number }): ViewOf {
   const views = new Map<string, TenantView>();
-  const { records } = store;
-  return (tenant) => {
-    const known = views.get(tenant);
+  const readers = withHiddenPrompts(store);
+  return (caller) => {
+    const { tenant } = caller;
+    const isReader = !seesPrompts(caller);
+    const name = isReader ? `reads ${tenant}` : tenant;
+    const known = views.get(name);
     if (known) return known;
+    const from = isReader ? readers : store;
+    const { records } = from;
     const view = {
-      sessions: createSessions({ store, tenant, now, ids, reserve, forget }),
+      sessions: createSessions({ store: from, tenant, now, ids, reserve, forget }),
       agents: createAgents({ records, tenant, now, ids }),
       models: createModels({ records, tenant, now, ids }),
     };
     if (views.size >= MOST_VIEWS) views.clear();
-    views.set(tenant, view);
+    views.set(name, view);
     return view;
   };
 }

@@ -2,6 +2,7 @@ import type { Answered, FileStore, AgentMemory, OutputSchema, Sessions, Store, T
 import type { Content, Draft, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./agent-result.ts";
+import type { GivenModels } from "./model-catalog.ts";
 
 export interface AgentOptions<Output = unknown> extends Omit<
   Partial<z.input<typeof NewAgentConfig>>,
@@ -20,6 +21,8 @@ export interface AgentOptions<Output = unknown> extends Omit<
   readonly files?: FileStore | string;
   /** Where sessions live: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store. */
   readonly store?: string | Store;
+  /** Models by name that this program brings: settings, or model objects of the AI SDK (`{ "google/gemini-3-pro": google("gemini-3-pro") }`). */
+  readonly models?: GivenModels;
   readonly apiKey?: string;
   readonly baseUrl?: string;
   /** A model call is retried if its connection is silent for longer than this. */

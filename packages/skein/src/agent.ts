@@ -5,6 +5,7 @@ import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
+import { configuredModels } from "./model-catalog.ts";
 import { isClaudeName } from "./model-providers.ts";
 import { catalogWith } from "./open-catalog.ts";
 import { checkModelAddress, openModel } from "./open-model.ts";
@@ -184,6 +185,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   checkModelAddress(address);
   // The store early: it is what may fail, and nothing that has to be closed is open yet then.
   const given = options.store ?? config.storeUrl ?? "memory:";
+  const configured = configuredModels(options.models ?? {});
   const { vault } = secretsSettings(config.secrets, process.cwd());
   const files = typeof options.files === "string" ? await openFiles(options.files, config.s3) : options.files;
   const store = typeof given === "string" ? await openStore(given, { files }) : given;
@@ -204,7 +206,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,
-    models: catalogWith(claude, { store, vault, silenceMs: options.silenceMs }),
+    models: catalogWith(claude, { store, vault, configured, silenceMs: options.silenceMs }),
     agents,
     files,
     memoryNamed: memories.named,

@@ -1,3 +1,4 @@
+import { createAiSdkModel, isAiSdkModel } from "@skein/adapters/models/ai-sdk";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createOpenAiModel } from "@skein/adapters/models/openai";
 import { ChatQuirks, createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
@@ -12,9 +13,45 @@ import {
   createSecrets,
   parseInput,
 } from "@skein/core";
-import { KnownError, type ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
+import { KnownError, ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
+import { z } from "zod";
 import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-providers.ts";
 import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
+
+/** A model object of the AI SDK, with what is known of the model. */
+interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
+  readonly model: Parameters<typeof createAiSdkModel>[0]["model"];
+}
+
+/** Models by name: how each is reached, or an object that asks it. */
+export type ConfiguredModels = Readonly<Record<string, ModelSettings | ModelObject>>;
+
+/** Models as a program gives them: settings, model objects of the AI SDK, or such an object with a price and abilities. */
+export type GivenModels = Readonly<Record<string, z.input<typeof ModelSettings> | ModelObject | ModelObject["model"]>>;
+
+/** Checks models that a program or a config file gives. */
+export function configuredModels(given: GivenModels): ConfiguredModels {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, one]) => {
+      const shown = isAiSdkModel(one) ? { model: one } : one;
+      if (!("model" in shown)) {
+        const { models } = parseInput(z.object({ models: z.record(ModelName, ModelSettings) }), {
+          models: { [name]: one },
+        });
+        const settings = models[name] as ModelSettings;
+        checkModelSettings(name, settings);
+        return [name, settings];
+      }
+      const { model, ...known } = shown;
+      if (!isAiSdkModel(model))
+        throw new KnownError("invalid", `models: "${name}" is no model object of the AI SDK (LanguageModelV4).`);
+      return [parseInput(ModelName, name), { ...parseInput(ObjectSettings, known), model }];
+    }),
+  );
+}
+
+const ModelName = z.string().min(1).max(100);
+const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
   /** The model of bare names, and of names that only its server can know. */
@@ -23,8 +60,8 @@ export interface CatalogDeps {
   readonly isGateway: boolean;
   /** Where models that were added are kept. A secret that it cannot open is an error: it must not be sent as a key. */
   readonly records: Records;
-  /** Models of `skein.config.ts`. They stand before those that were added. */
-  readonly configured?: Readonly<Record<string, ModelSettings>> | undefined;
+  /** Models of `skein.config.ts` or of a program. They stand before those that were added. */
+  readonly configured?: ConfiguredModels | undefined;
   /** The value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
   /** What models that were added by requests may use. */
@@ -49,6 +86,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
   const secrets = createSecrets(records);
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const made = new Map<string, Model>();
+  const objects = new Map<string, Model>();
 
   /** Models keep no state: one that was made for the same settings is the same model. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
@@ -56,6 +94,14 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
     const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
     if (made.size > MOST_MADE) made.clear();
     made.set(key, known);
+    return known;
+  }
+
+  function objectModel(name: string, { model, price, abilities = {} }: ModelObject): Model {
+    const known =
+      objects.get(name) ??
+      createAiSdkModel({ model, price: givenPrice(name, price), ...givenOptions(deps, abilities) });
+    objects.set(name, known);
     return known;
   }
 
@@ -80,7 +126,8 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
     },
     named(tenant, name) {
       const own = added.get(tenant)?.models.get(name);
-      const settings = configured[name];
+      const settings = Object.hasOwn(configured, name) ? configured[name] : undefined;
+      if (settings && "model" in settings) return objectModel(name, settings);
       if (settings) return modelOf(name, settings);
       if (own) return modelOf(name, own.settings, own);
       if (isClaudeName(name) || deps.isGateway) return claude;
@@ -119,7 +166,7 @@ interface OpenDeps extends CatalogDeps {
 const NOTHING_OPENED: OpenedToModels = { addresses: [], keyVariables: [] };
 
 function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
-  const { added, keyIn, silenceMs, opened = NOTHING_OPENED } = deps;
+  const { added, keyIn, opened = NOTHING_OPENED } = deps;
   const { adapter, url, key_env, abilities = {}, quirks = {}, price, model_name } = settingsOf(name, given);
   const modelName = model_name ?? name.slice(name.indexOf("/") + 1);
   if (added?.isGuarded)
@@ -136,10 +183,8 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
     return failingModel(`The model "${name}" needs a key in the environment variable ${key_env}, and it is not set.`);
   const shared = {
     modelName,
-    // A field that is not given must not stand in the place of what the adapter knows.
-    abilities: Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined)),
     price: givenPrice(name, price),
-    ...(silenceMs !== undefined && { silenceMs }),
+    ...givenOptions(deps, abilities),
     ...(added?.isGuarded && { fetch: createGuardedFetch(modelPlaces(added.tenant, opened)) }),
   };
   switch (adapter) {
@@ -158,6 +203,17 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
     case undefined:
       return failingModel(`The model "${name}" has no adapter. Add it again with --adapter.`);
   }
+}
+
+function givenOptions(
+  { silenceMs }: Pick<CatalogDeps, "silenceMs">,
+  abilities: NonNullable<ModelSettings["abilities"]>,
+) {
+  return {
+    // A field that is not given must not stand in the place of what the adapter knows.
+    abilities: Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined)),
+    ...(silenceMs !== undefined && { silenceMs }),
+  };
 }
 
 /** A model that cannot be asked: each call fails at once with the sentence. */

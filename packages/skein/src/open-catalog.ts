@@ -1,7 +1,6 @@
 import { type ModelCatalog, type Store, type Vault, sealedRecords } from "@skein/core";
-import type { ModelSettings } from "@skein/protocol";
 import { type Config, environmentKey, simulationChoice } from "./config.ts";
-import { createModelCatalog } from "./model-catalog.ts";
+import { type ConfiguredModels, createModelCatalog } from "./model-catalog.ts";
 import type { OpenedToModels } from "./model-rules.ts";
 import { type OpenModel, openModel } from "./open-model.ts";
 
@@ -20,7 +19,7 @@ export async function openCatalog({
 }: {
   readonly store: Store;
   readonly config: Config;
-  readonly configured?: Readonly<Record<string, ModelSettings>> | undefined;
+  readonly configured?: ConfiguredModels | undefined;
 }): Promise<OpenCatalog> {
   const claude = await openModel({ ...config, ...simulationChoice(config) });
   const opened = config.openedToModels;
@@ -40,7 +39,7 @@ export function catalogWith(
     readonly store: Store;
     /** Opens keys of models, if the records of the store do not do it themselves. */
     readonly vault?: Vault | undefined;
-    readonly configured?: Readonly<Record<string, ModelSettings>> | undefined;
+    readonly configured?: ConfiguredModels | undefined;
     readonly opened?: OpenedToModels | undefined;
     readonly silenceMs?: number | undefined;
   },

@@ -19,6 +19,7 @@ export function register(agent: Agent, registered: readonly RegisteredAgent[], o
 const PROCESS_OPTIONS = {
   store: "--store or SKEIN_STORE_URL",
   files: "--files or SKEIN_FILES",
+  models: "models in skein.config.ts",
   apiKey: "ANTHROPIC_API_KEY",
   baseUrl: "ANTHROPIC_BASE_URL",
   silenceMs: "a program of its own",
@@ -75,6 +76,7 @@ const OWN_OPTIONS = [
   "memory",
   "files",
   "store",
+  "models",
   "apiKey",
   "baseUrl",
   "silenceMs",
@@ -90,6 +92,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     memory,
     files: _f,
     store: _s,
+    models: _n,
     apiKey: _k,
     baseUrl: _b,
     silenceMs: _m,

@@ -25,6 +25,7 @@ test.skipIf(!hasBubblewrap)("an Arrow stream keeps types, and values of types th
     bytes: 100_000,
     timeMs: 30_000,
     history: false,
+    prompts: true,
   } as const;
   const pieces: Uint8Array[] = [];
   for await (const part of sql.ask(question, new AbortController().signal)) {
@@ -88,6 +89,7 @@ test.skipIf(!hasBubblewrap)(
         format: "arrow",
         timeMs: 30_000,
         history: false,
+        prompts: true,
         ...limits,
       } as const;
       const pieces: Uint8Array[] = [];

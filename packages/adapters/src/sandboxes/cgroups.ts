@@ -42,6 +42,7 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
       CONTROLLERS.map((controller) => [controller, join(parents[controller], `skein-${process.pid}`)]),
     ) as Parents;
     for (const folder of new Set(Object.values(parents))) sweep(folder);
+    prepare(version, own);
     const cgroups = createCgroups(version, own);
     // Only what was tried is counted on.
     cgroups.create({ totalMemoryBytes: 1024 ** 3, processes: 16 }).remove();
@@ -54,18 +55,24 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
   }
 }
 
+/** The group of all sandboxes of this process. Together they weigh as much as eight processes outside of groups. */
+function prepare(version: 1 | 2, own: Parents): void {
+  for (const folder of new Set(Object.values(own))) make(folder);
+  if (version === 2) write(own.memory, "cgroup.subtree_control", "+memory +pids +cpu");
+  if (version === 2) write(own.cpu, "cpu.weight", 800);
+  else write(own.cpu, "cpu.shares", 8192);
+}
+
+/** Groups that this process has made: each has a number of its own, however often they are opened. */
+let made = 0;
+
 function createCgroups(version: 1 | 2, own: Parents): Cgroups {
-  let made = 0;
   return {
     version,
     create(limits) {
       made += 1;
       const folders = mapped(own, (folder) => join(folder, String(made)));
-      for (const [controller, folder] of Object.entries(folders)) {
-        make(own[controller as Controller]);
-        if (version === 2) write(own[controller as Controller], "cgroup.subtree_control", "+memory +pids +cpu");
-        make(folder);
-      }
+      for (const folder of Object.values(folders)) make(folder);
       limit(version, folders, limits);
       const distinct = [...new Set(Object.values(folders))];
       return {

@@ -69,7 +69,8 @@ export function startGuarded({
       limit ??= cgroup?.exceeded();
       // In a namespace nothing is left of it; in a group there may be.
       killAll(child, words);
-      cgroup?.remove();
+      // Whoever waits for the end does not wait for this.
+      if (cgroup) setImmediate(() => cgroup.remove());
       resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });
   });

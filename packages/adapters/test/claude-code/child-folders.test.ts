@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { abandonedSessions, removeSessionFiles } from "../../src/runtimes/claude-code/child-folders.ts";
+import { hideArguments } from "../../src/runtimes/claude-code/process-guard/hidden-arguments.ts";
+import { createWorld } from "./world.ts";
 
 const GONE = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
 const KEPT = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";
@@ -49,4 +51,28 @@ test("sessions whose files nobody changed for an hour are found", () => {
   expect(abandonedSessions(folder, Date.now())).toEqual([]);
   utimesSync(join(folder, "image-cache", GONE), 0, 0);
   expect(abandonedSessions(folder, Date.now())).toEqual([GONE]);
+});
+
+test("a server that starts removes the folders that a killed server left, and no others", async () => {
+  const left = join(tmpdir(), `claude-resume-${GONE}`);
+  const used = join(tmpdir(), `claude-resume-${KEPT}`);
+  const foreign = join(tmpdir(), "claude-resume-of-another-program");
+  for (const path of [left, used, foreign]) {
+    mkdirSync(path);
+    onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  }
+  writeFileSync(join(left, ".skein-owner"), `${hostname()}/${2 ** 30}/1`);
+  writeFileSync(join(used, ".skein-owner"), `another-host/1/1`);
+  await createWorld();
+  expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
+});
+
+test("the folder of hidden arguments goes with the last of them", () => {
+  const folder = join(configFolder(), "hidden");
+  const hide = () => hideArguments(["--settings", '{"a":1}'], folder);
+  const [first, second] = [hide(), hide()];
+  first.remove();
+  expect(second.files.map((file) => existsSync(file))).toEqual([true]);
+  second.remove();
+  expect(existsSync(folder)).toBe(false);
 });

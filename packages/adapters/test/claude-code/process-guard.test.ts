@@ -291,7 +291,7 @@ test("what a killed server left in that folder is removed by the next", async ()
   await once(server, "exit");
   expect(readdirSync(join(folder, "run"))).toHaveLength(1);
   createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
-  expect(readdirSync(join(folder, "run"))).toEqual([]);
+  expect(existsSync(join(folder, "run"))).toBe(false);
   await nothingLeft();
 });
 

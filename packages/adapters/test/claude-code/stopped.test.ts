@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { openNone } from "@skein/adapters/sandboxes/none";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createSessions } from "@skein/core";
+import { priceCall } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
@@ -83,5 +84,30 @@ test("a server that stops in the middle of an answer writes down what the stream
   expect(lost?.data.usage.output_tokens).toBeGreaterThan(10);
   expect(lost?.data.usage.output_tokens).toBeLessThan(call?.usage?.output_tokens ?? 0);
   expect(lost?.data.content).toBeUndefined();
+  // Claude Code does not tell how long the answer could have become.
+  expect(lost?.data.reserved_micros).toBeUndefined();
   expect((await sessions.state(sessionId)).run).not.toBeNull();
+}, 60_000);
+
+test("what an answer that broke off may have cost is reserved where the length of answers was set for all", async () => {
+  const most = 5000;
+  const environment = { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(most) };
+  const { host, sessions, simulator, cwd, ended, again } = await createWorld({ environment });
+  const text = "Once upon a time. ".repeat(400);
+  const { sessionId, runId } = await sessions.begin(claudeAgent({ cwd }), play({ text, chunk: 6, chunkDelayMs: 40 }));
+  let arrived = 0;
+  host.live.subscribe(sessionId, () => void (arrived += 1));
+  await until(() => arrived > 10);
+  await sessions.cancel(sessionId);
+  const events = await ended(sessionId, runId);
+  expect(simulator.ledger.calls({ kind: "messages" })[0]?.request).toMatchObject({ max_tokens: most });
+  const [lost] = only(events, "step.abandoned");
+  if (!lost) throw new Error("No answer broke off.");
+  const { model, usage, cost, reserved_micros } = lost.data;
+  const limit = priceCall(model, { ...usage, output_tokens: most });
+  expect(reserved_micros).toBe((limit?.total_micros ?? 0) - (cost?.total_micros ?? 0));
+  expect(reserved_micros).toBeGreaterThan(0);
+  expect((await sessions.get(sessionId)).reserved_micros).toBe(reserved_micros);
+  await again(sessionId, play({ text: "A whole answer." }));
+  expect((await sessions.get(sessionId)).reserved_micros).toBe(0);
 }, 60_000);

@@ -6,10 +6,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
 import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
+import { priceCall } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ClaudeWalls } from "../../src/runtimes/claude-code/index.ts";
-import { createWorld, folder, play } from "./world.ts";
+import { claudeAgent, createWorld, folder, only, play, until } from "./world.ts";
 
 const hasBubblewrap =
   spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;
@@ -70,6 +71,26 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(readFileSync(join(cwd, "again"), "utf8")).toBe("made\n");
     expect(world.model.ledger.calls({ kind: "messages" }).length).toBeGreaterThan(3);
     expect(world.problems).toEqual([]);
+  });
+
+  test("what an answer that broke off may have cost is reserved: the broker saw how long it could become", async () => {
+    const world = await walledWorld();
+    const { sessionId, runId } = await world.sessions.begin(
+      claudeAgent({ cwd: world.cwd }),
+      play({ text: "Once upon a time. ".repeat(400), chunk: 6, chunkDelayMs: 40 }),
+    );
+    let arrived = 0;
+    world.host.live.subscribe(sessionId, () => void (arrived += 1));
+    await until(() => arrived > 10);
+    await world.sessions.cancel(sessionId);
+    const [lost] = only(await world.ended(sessionId, runId), "step.abandoned");
+    if (!lost) throw new Error("No answer broke off.");
+    const { model, usage, cost, reserved_micros } = lost.data;
+    const [call] = world.model.ledger.calls({ kind: "messages" });
+    const max_tokens = Number((call?.request as { max_tokens?: number } | undefined)?.max_tokens);
+    const limit = priceCall(model, { ...usage, output_tokens: max_tokens });
+    expect(reserved_micros).toBe((limit?.total_micros ?? 0) - (cost?.total_micros ?? 0));
+    expect(reserved_micros).toBeGreaterThan(0);
   });
 
   test("a session reaches the hosts that were opened, by name and through the proxy, and nothing else", async () => {

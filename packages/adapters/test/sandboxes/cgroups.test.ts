@@ -1,6 +1,9 @@
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
-import { describe, expect, test } from "vitest";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
+import { openBubblewrap } from "../../src/sandboxes/bubblewrap/index.ts";
 import { findParents, openCgroups } from "../../src/sandboxes/cgroups.ts";
 
 const V1 = `
@@ -43,4 +46,26 @@ describe.skipIf("problem" in opened)("control groups of this machine", () => {
     group.remove();
     expect(group.joins.map((file) => dirname(file)).filter((folder) => existsSync(folder))).toEqual([]);
   });
+
+  test.skipIf(!hasBubblewrap)(
+    "memory that a program has for less than a second is limited too, with a sentence",
+    async () => {
+      const found = await openBubblewrap();
+      if ("problem" in found) throw new Error(found.problem);
+      const cwd = mkdtempSync(join(tmpdir(), "skein-burst-"));
+      onTestFinished(() => rmSync(cwd, { recursive: true }));
+      const burst = found.sandbox.start({
+        command: "/bin/bash",
+        // tail keeps all of it until the end.
+        args: ["-c", "head -c 120000000 /dev/zero | tail -c 120000000 | wc -c"],
+        cwd,
+        env: { PATH: "/usr/bin:/bin" },
+        places: [{ path: cwd, access: "write" }],
+        limits: { totalMemoryBytes: 40 * 1024 ** 2 },
+      });
+      expect(await burst.ended).toMatchObject({
+        limit: "its processes used more than 40 MiB of memory, which is all that they may use",
+      });
+    },
+  );
 });

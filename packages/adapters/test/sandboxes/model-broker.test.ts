@@ -65,6 +65,16 @@ test.each([false, true])(
   },
 );
 
+test("a streamed answer is told when it begins, with how many tokens its request lets it have", async () => {
+  const begun: [string, number][] = [];
+  const pass = await issue({ onBegun: (...told) => void begun.push(told) });
+  pass.open();
+  const { body } = await ask(pass, { stream: true });
+  expect(begun).toEqual([[/"id":"(msg_[^"]+)"/.exec(body)?.[1], 100]]);
+  await ask(pass, { stream: false });
+  expect(begun).toHaveLength(1);
+});
+
 test.each([
   ["a token of another session", { key: "skein-pass-other" }, 401, "not valid here"],
   ["the real key", { key: "the real key" }, 401, "not valid here"],

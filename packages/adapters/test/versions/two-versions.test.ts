@@ -138,6 +138,57 @@ test("a migration that waits for a table lets the servers that use it go first",
   expect(await now.read(scripts[0]?.sessionId ?? "")).toEqual(await before.read(scripts[0]?.sessionId ?? ""));
 });
 
+/** The tables and views that somebody waits for, in the order in which they began to wait. */
+async function waitedFor(client: pg.Client): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select coalesce(c.relname, l.locktype) as name from pg_locks l left join pg_class c on c.oid = l.relation
+    where not l.granted and l.locktype <> 'advisory' and (l.database = 0 or l.database is null or l.database =
+      (select oid from pg_database where datname = current_database())) order by l.waitstart`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+test("the end of a move of events never ends a statement of a server of the version before by a deadlock", async () => {
+  const { url, scripts } = await filled(2);
+  const reader = await connected(url);
+  const client = await connected(url);
+  const release = await holdMover(url);
+  const now = await opened(createPostgresStore, url);
+  await reader.query("begin; select from skein.events_single limit 1");
+  await release();
+  // Everything is moved, and what is left is to drop the table, which is in use.
+  await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).toContain("events_single");
+  const [first, second] = scripts;
+  const appending = [first, second].map((script) =>
+    script?.append([{ event_type: "session.edited", data: { title: "meanwhile" } }]),
+  );
+  await Promise.race([Promise.all(appending), expect.poll(() => waitedFor(client), { interval: 5 }).not.toEqual([])]);
+  await reader.query("commit");
+  await Promise.all(appending);
+  await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 20_000 }).toEqual([]);
+  expect((await now.read(first?.sessionId ?? "")).at(-1)).toMatchObject({ data: { title: "meanwhile" } });
+});
+
+test("a migration never ends a statement of a server of the version before by a deadlock", async () => {
+  const { url, scripts } = await filled(1);
+  const id = scripts[0]?.sessionId;
+  const [server, other, client] = [await connected(url), await connected(url), await connected(url)];
+  // A server that deletes a session, or appends to several, touches runs first and sessions then.
+  await server.query("begin");
+  await server.query("update skein.runs set number = number where session_id = $1", [id]);
+  // Holds the migration between its first lock and its second.
+  await other.query("begin; create table skein.open_runs (run_id uuid)");
+  const opening = opened(createPostgresStore, url);
+  await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).not.toEqual([]);
+  const changing = server.query("update skein.sessions set status = status where id = $1", [id]);
+  await Promise.race([changing, expect.poll(() => waitedFor(client), { interval: 5 }).toContain("sessions")]);
+  await other.query("rollback");
+  await changing;
+  await server.query("commit");
+  const now = await opening;
+  expect(await now.count({ tenant: "default" })).toBe(1);
+});
+
 test("a newer schema that works with this version is opened and left alone; any other is refused", async () => {
   const url = await emptyDatabase();
   await (await opened(createPostgresStore, url)).close();

@@ -29,6 +29,7 @@ export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
         statement: String(sql),
         format: "jsonl",
         history: true,
+        prompts: true,
       } as const;
       const pieces: Uint8Array[] = [];
       let end = { rows: 0, truncated: false };

@@ -8,7 +8,7 @@ import {
   blocksOf,
   isToolUse,
 } from "@skein/protocol";
-import { type Config, saySimulationOnce } from "skein/config";
+import { type Config, saySimulationOnce, simulationChoice } from "skein/config";
 import { cost, tokens } from "./amounts.ts";
 import { duration } from "./times.ts";
 import { counted } from "./counts.ts";
@@ -128,7 +128,11 @@ export function createRunPrinter(screen: Screen): RunPrinter {
       case "step.retried":
         line(
           paint.yellow(
-            `The model failed (${shorten(item.data.error.message, 120)}); again in ${duration(item.data.delay_ms)}.`,
+            `The model failed (${shorten(item.data.error.message, 120)}); ${
+              item.data.model === undefined
+                ? `again in ${duration(item.data.delay_ms)}`
+                : `${visibleLine(item.data.model)} is asked instead`
+            }.`,
           ),
         );
         waiting("Waiting before the next attempt");
@@ -203,11 +207,11 @@ export function sayIfSimulated(
   { server, model }: Place & { readonly model?: string | undefined },
 ): void {
   const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
-  const isAsked = config.model === "simulation";
+  const { simulates: isAsked, needsRealBecause } = simulationChoice(config);
   // Only Claude is simulated: a model with another provider in its name is asked.
   if (model?.includes("/") && !model.startsWith("anthropic/")) return;
-  if (server !== undefined || (!isAsked && (anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl) !== undefined))
-    return;
+  const isReal = needsRealBecause ?? anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl;
+  if (server !== undefined || (!isAsked && isReal !== undefined)) return;
   const why = isAsked ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";
   saySimulationOnce(() => screen.note(screen.paint.note.dim(`${why}: the model is a simulation.\n`)));
 }

@@ -80,6 +80,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       run.call = null;
       if (event.data.error.code === "container_gone") state.containerId = null;
       run.attempts = event.data.attempt;
+      if (event.data.model !== undefined) run.fallback = { model: event.data.model, attemptsBefore: run.attempts };
       run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
       return;
     case "step.error":
@@ -95,7 +96,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "step.generated": {
       const { data } = event;
       run.call = null;
-      run.attempts = 0;
+      noAttempts(run);
       if (data.container_id !== null) state.containerId = data.container_id;
       countCall(state, run, data);
       state.reservations = [];
@@ -207,10 +208,16 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
 function failCall(run: RunState, error: Failure): void {
   const purpose = run.call?.purpose ?? "step";
   run.call = null;
-  run.attempts = 0;
+  noAttempts(run);
   if (purpose === "title") run.titleTried = true;
   else if (purpose === "compaction") run.compactionChecked = true;
   else run.failure = error;
+}
+
+/** The next call of the model starts to count its attempts. */
+function noAttempts(run: RunState): void {
+  run.attempts = 0;
+  if (run.fallback) run.fallback.attemptsBefore = 0;
 }
 
 function callsIn(content: Content): CallState[] {

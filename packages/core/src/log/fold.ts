@@ -178,6 +178,7 @@ function newRun(state: SessionState, started: FactData<"session.started">, at: s
     callUnder: 0,
     attempts: 0,
     retryAt: null,
+    fallback: null,
     calls: [],
     resultsMessageId: null,
     stopReason: null,

@@ -1,4 +1,4 @@
-import type { FactData } from "@skein/protocol";
+import { type FactData, type ModelPrice, type Usage, exactCost, microsOf, priceCall } from "@skein/protocol";
 import type { Reservation, SessionState } from "./state.ts";
 
 /** How long a reservation counts if no complete answer ends it before. After a day the provider's own figures are known. */
@@ -19,11 +19,24 @@ export function reservedMicros({ reservations }: SessionState, now: number, runI
     .reduce((sum, { micros }) => sum + micros, 0);
 }
 
-/** The reservation to add to a state, from the fields of a fact. */
-export function reservationOf(
+/** A call of the model that broke off: what is known of its usage, and the most that it can have used. */
+export interface OpenEnded {
+  readonly runId: string;
+  readonly model: string;
+  readonly known: Usage;
+  readonly most: Usage;
+  readonly price?: ModelPrice | undefined;
+  readonly now: number;
+}
+
+/** What a call may have cost beyond what is known, as fields of its fact; undefined if that is nothing, or the model has no price. */
+export function reservationFor(
   state: SessionState,
-  { runId, micros, now }: { readonly runId: string; readonly micros: number; readonly now: number },
-): Pick<FactData<"step.abandoned">, "reserved_micros" | "reservation"> {
+  { runId, model, known, most, price, now }: OpenEnded,
+): Pick<FactData<"step.abandoned">, "reserved_micros" | "reservation"> | undefined {
+  const [least, limit] = [priceCall(model, known, price), priceCall(model, most, price)];
+  const micros = least && limit ? microsOf(exactCost(limit).total - exactCost(least).total) : 0;
+  if (micros <= 0) return undefined;
   return {
     reserved_micros: micros,
     reservation: {

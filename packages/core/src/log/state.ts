@@ -59,6 +59,8 @@ export interface RunState {
   /** Failed attempts of this step so far, and when the next one may start. */
   attempts: number;
   retryAt: string | null;
+  /** The model of the agent's fallback list that is asked for the rest of the run, and the attempts before it was. */
+  fallback: { readonly model: string; attemptsBefore: number } | null;
   calls: CallState[];
   /** The message that will carry the results of `calls`. */
   resultsMessageId: string | null;

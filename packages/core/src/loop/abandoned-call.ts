@@ -1,15 +1,6 @@
-import {
-  type CallCost,
-  type Fact,
-  type FactData,
-  type ModelPrice,
-  type Usage,
-  exactCost,
-  microsOf,
-  priceCall,
-} from "@skein/protocol";
+import type { Fact, FactData, ModelPrice, Usage } from "@skein/protocol";
 import { estimateTokens } from "../log/estimate-tokens.ts";
-import { reservationOf } from "../log/reservations.ts";
+import { reservationFor } from "../log/reservations.ts";
 import { type BrokenCall, type InterruptedAnswer, stepAbandoned } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
@@ -65,9 +56,8 @@ export function brokenCall(
   const simulated = call.simulated === true;
   if (known?.isCounted) return { model, usage, simulated, price };
   if (simulated) return { model, usage, estimated: true, simulated };
-  const cost = (counts: Usage) => priceCall(model, counts, price);
-  const micros = possibleRest(cost(usage), cost(mostUsage(state, call, known)));
-  const reserved = micros > 0 ? reservationOf(state, { runId: call.run_id, micros, now }) : undefined;
+  const most = mostUsage(state, call, known);
+  const reserved = reservationFor(state, { runId: call.run_id, model, known: usage, most, price, now });
   return { model, usage, estimated: true, reserved, price };
 }
 
@@ -91,9 +81,4 @@ function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined
     output_tokens: call.max_tokens,
     cache_creation_input_tokens: Math.max(call.estimated_tokens, sent),
   };
-}
-
-/** The cost of the maximal usage beyond the known usage, in micro-dollars; 0 for a model without a price. */
-function possibleRest(least: CallCost | undefined, limit: CallCost | undefined): number {
-  return least && limit ? microsOf(exactCost(limit).total - exactCost(least).total) : 0;
 }

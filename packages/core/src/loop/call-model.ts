@@ -19,6 +19,7 @@ import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
 import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "../run/arriving-answer.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { knownCalls } from "./tool-pairs.ts";
+import { fallbackAfter } from "./fallback.ts";
 import { callOf } from "./request.ts";
 
 export interface CallDeps {
@@ -143,12 +144,15 @@ function failure(
   };
   const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived), price });
   const attempt = current.attempts + 1;
+  const ownAttempt = attempt - (current.fallback?.attemptsBefore ?? 0);
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
-  if (!known?.retryable || attempt > Math.min(max_retries, known.mostRetries)) {
+  if (!known?.retryable || ownAttempt > Math.min(max_retries, known.mostRetries)) {
+    const model = known && fallbackAfter(known, state, current);
+    if (model !== undefined) return stepRetried(current, { attempt, error: problem, delayMs: 0, lost, model });
     const answer = known?.begun?.whole === false ? interruptedAnswer(call, arrived) : undefined;
     return stepFailed(current, { error: problem, durationMs, lost, answer });
   }
-  const backoff = base_delay * 2 ** (attempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
+  const backoff = base_delay * 2 ** (ownAttempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
   const delayMs = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
   return stepRetried(current, { attempt, error: problem, delayMs, lost });
 }

@@ -61,6 +61,11 @@ export function callAt(sessionId: string, events: readonly Event[], sequence: nu
 
 /** The model of a run: the prompt's own, else the session's agent's. */
 export function modelOf(state: SessionState): string {
+  return state.run?.fallback?.model ?? firstModelOf(state);
+}
+
+/** The model of the run before any fallback. */
+export function firstModelOf(state: SessionState): string {
   return state.run?.prompt.model ?? state.agent?.model ?? "";
 }
 

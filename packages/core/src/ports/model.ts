@@ -67,7 +67,7 @@ interface OutputFormat {
 /** What is sent for a call. */
 export interface PreparedCall {
   /** The API whose words the body has. `none`: nothing is sent, because the model cannot be asked. */
-  readonly api: "messages" | "responses" | "chat_completions" | "none";
+  readonly api: "messages" | "responses" | "chat_completions" | "ai_sdk" | "none";
   readonly body: JsonObject;
   /** What of the conversation this model is not shown, because only another model can read it. */
   readonly leftOut: readonly LeftOut[];

@@ -4,7 +4,7 @@ import { createSessions } from "../sessions/sessions.ts";
 import { addedUsage, countedTools } from "../sessions/usage.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 import { pages } from "./projection-contract.ts";
-import { createScript, scriptedAgent } from "./script.ts";
+import { createScript, playSearches, scriptedAgent } from "./script.ts";
 
 const agent = {
   id: "01890000-0000-7000-8000-000000000001",
@@ -151,6 +151,18 @@ export function describeLists(fixture: () => StoreFixture): void {
     const [latest] = (await sessions.list({ agentId: agent.id, workingDirectory: null, order: "used", limit: 1 }))
       .items;
     expect(latest?.id).toBe(elsewhere.id);
+  });
+
+  test("the cost of a run has a part for server tools, and its parts add up to the total", async () => {
+    const script = await fixture().created();
+    await playSearches(script);
+    const { items } = await fixture().store.runs(script.sessionId);
+    expect(items[0]?.cost).toMatchObject({
+      input_cost: 0.003,
+      output_cost: 0.0015,
+      server_tool_cost: 0.03,
+      total_cost: 0.0345,
+    });
   });
 
   test("adds up what runs used by day, model, agent and session, between two moments", async () => {

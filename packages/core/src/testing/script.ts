@@ -6,6 +6,7 @@ import {
   type Ids,
   type NewEvent,
   NO_USAGE,
+  priceCall,
 } from "@skein/protocol";
 import { rowsOf } from "../log/message-rows.ts";
 import type { AppendOptions, Lease, Store } from "../ports/store.ts";
@@ -289,4 +290,24 @@ function generated(reply: {
       duration_ms: 20,
     },
   };
+}
+
+/** A run whose model searched the web three times. */
+export async function playSearches(script: Script): Promise<void> {
+  const { runId, messageId } = await script.prompt("Search.");
+  const usage = { input_tokens: 1000, output_tokens: 100, server_tool_use: { web_search_requests: 3 } };
+  const model = "claude-sonnet-4-5";
+  await script.append(
+    [
+      {
+        event_type: "session.started",
+        data: { run_id: runId, message_id: messageId, user_message: "Search.", formatter: "json" },
+      },
+      {
+        event_type: "step.abandoned",
+        data: { run_id: runId, step: 1, model, usage, cost: priceCall(model, usage) ?? null },
+      },
+    ],
+    { lease: await script.claim() },
+  );
 }

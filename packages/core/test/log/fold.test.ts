@@ -544,6 +544,17 @@ describe("what follows from several facts", () => {
     );
   });
 
+  test("what was reserved for a call that broke off ends with the next answer", () => {
+    const until = "2999-01-01T00:00:00.000Z";
+    const reservation = { run_micros: 5, session_micros: 5, until };
+    const broken: Fact = {
+      event_type: "step.abandoned",
+      data: { ...inStep, model: "m", usage, cost: null, reserved_micros: 5, reservation },
+    };
+    expect(after(...running, stepStarted, broken).reservations).toEqual([{ runId: run, micros: 5, until }]);
+    expect(after(...running, stepStarted, broken, stepStarted, generated()).reservations).toEqual([]);
+  });
+
   test("a call for a title or a compaction costs, and says nothing in the transcript", () => {
     const title = { ...generated(), data: { ...generated().data, purpose: "title" } } as Fact;
     const state = after(...running, title);

@@ -7,24 +7,25 @@ const mostBits = 17;
 const scratch = new Uint8Array(2 ** mostBits / 8);
 const words = new Uint32Array(scratch.buffer);
 const fewestWords = 4;
-/** How many of the bits may be set: about every third. */
-const fullest = 0.36;
 
 let encoded = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** The bitmap of `known` and these texts together. */
-export function bitmapOf(texts: readonly string[], known: Uint8Array): Uint8Array {
+/**
+ * The bitmap of `known` and these texts together. `fullest` is the share of its bits that may be set: a sequence that does not occur
+ * is taken for one that may with this probability.
+ */
+export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: number): Uint8Array {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   if (length === 0) return known;
   let size = Math.max(known.length, fewestWords * 4);
-  while (size < scratch.length && size * 8 < length * 5) size *= 2;
+  while (size < scratch.length && size * 8 * fullest < length * 4) size *= 2;
   scratch.fill(0, 0, size);
   if (known.length > 0) for (let at = 0; at < size; at += known.length) scratch.set(known, at);
   for (const text of texts) {
     if (encoded.length < text.length * 3) encoded = Buffer.allocUnsafeSlow(text.length * 4);
     mark(encoded, encoded.write(text), size * 8 - 1);
   }
-  return scratch.slice(0, joined(size / 4) * 4);
+  return scratch.slice(0, joined(size / 4, fullest) * 4);
 }
 
 /** True if all sequences may occur. */
@@ -44,8 +45,8 @@ export function gramsIn(text: string): readonly number[] {
   let gram = 0;
   for (const [at, byte] of bytes.entries()) {
     gram = (gram << 8) | byte;
-    if (at >= 3) grams.add(placeOfFour(gram));
-    if (at >= 2) grams.add(placeOfThree(gram));
+    if (at >= 3) grams.add(place(gram, factorOfFour));
+    if (at >= 2) for (const factor of factors) grams.add(place(gram & 0xffffff, factor));
   }
   return [...grams];
 }
@@ -55,24 +56,26 @@ function mark(bytes: Buffer, length: number, mask: number): void {
   for (let i = 0; i < length; i += 1) {
     gram = (gram << 8) | (bytes[i] ?? 0);
     if (i < 2) continue;
-    const three = placeOfThree(gram) & mask;
-    scratch[three >> 3] = (scratch[three >> 3] ?? 0) | (1 << (three & 7));
-    if (i < 3) continue;
-    const four = placeOfFour(gram) & mask;
-    scratch[four >> 3] = (scratch[four >> 3] ?? 0) | (1 << (four & 7));
+    const three = gram & 0xffffff;
+    for (let n = 0; n < factors.length; n += 1) setBit(place(three, factors[n] ?? 0) & mask);
+    if (i >= 3) setBit(place(gram, factorOfFour) & mask);
   }
 }
 
-function placeOfFour(gram: number): number {
-  return Math.imul(gram, 0x9e3779b1) >>> (32 - mostBits);
+function setBit(bit: number): void {
+  scratch[bit >> 3] = (scratch[bit >> 3] ?? 0) | (1 << (bit & 7));
 }
 
-function placeOfThree(gram: number): number {
-  return Math.imul(gram & 0xffffff, 0x85ebca6b) >>> (32 - mostBits);
+/** Three bits for three bytes: a word of three letters has nothing else that it could be recognised by. */
+const factors = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f];
+const factorOfFour = 0x9e3779b1;
+
+function place(gram: number, factor: number): number {
+  return Math.imul(gram, factor) >>> (32 - mostBits);
 }
 
 /** Joins the halves of the scratch bitmap while few enough bits are set, and returns how many words are left. */
-function joined(length: number): number {
+function joined(length: number, fullest: number): number {
   while (length > fewestWords) {
     const half = length / 2;
     let count = 0;

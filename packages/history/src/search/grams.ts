@@ -18,6 +18,8 @@ interface Segment {
   lines: number;
   /** A bitmap for each class of texts. */
   readonly bits: Uint8Array[];
+  /** The time of the latest line for each class of texts; Infinity if one of its lines has no time. */
+  readonly latest: number[];
 }
 
 interface Grams {
@@ -34,14 +36,16 @@ const classes: Readonly<Record<LineText["kind"], number>> = {
   other: 3,
 };
 const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.tool_result];
+/** Prompts and answers are few, and a search for a frequent word reads every segment that may have it in one: their bitmaps are larger. */
+const fullest = [0.15, 0.25, 0.36, 0.36];
 
 /** Small enough that little is read for a rare word, large enough that the index stays small. */
 const segmentBytes = 64 * 1024;
-const headerBytes = 8 * (4 + classWeights.length);
+const headerBytes = 8 * (4 + 2 * classWeights.length);
 
 export const gramsFacet: Facet<Grams> = {
   name: "grams",
-  version: 4,
+  version: 5,
   start: () => ({ segments: [] }),
   fold(state, region) {
     const { bytes, start, end, offset } = region;
@@ -53,12 +57,13 @@ export const gramsFacet: Facet<Grams> = {
   },
   encode(state) {
     const header = Buffer.alloc(8 + state.segments.length * headerBytes);
-    const numbers = state.segments.flatMap(({ start, end, firstLine, lines, bits }) => [
+    const numbers = state.segments.flatMap(({ start, end, firstLine, lines, bits, latest }) => [
       start,
       end,
       firstLine,
       lines,
       ...bits.map(({ length }) => length),
+      ...latest,
     ]);
     [state.segments.length, ...numbers].forEach((number, at) => header.writeDoubleLE(number, at * 8));
     return Buffer.concat([header, ...state.segments.flatMap(({ bits }) => bits)]);
@@ -77,9 +82,12 @@ function* segmentsIn(data: Uint8Array): Generator<Segment> {
       bitsAt += number(4 + which);
       return data.subarray(from, bitsAt);
     });
-    yield { start: number(0), end: number(1), firstLine: number(2), lines: number(3), bits };
+    const latest = classWeights.map((_, which) => number(4 + classWeights.length + which));
+    yield { start: number(0), end: number(1), firstLine: number(2), lines: number(3), bits, latest };
   }
 }
+
+const nothing = new Uint8Array(0);
 
 type Piece = Pick<Region, "bytes" | "start" | "end" | "offset">;
 
@@ -95,17 +103,27 @@ function foldPiece(state: Grams, piece: Piece): void {
   let segment = state.segments.at(-1);
   if (!segment || segment.end - segment.start + (end - start) > segmentBytes) {
     const firstLine = segment ? segment.firstLine + segment.lines : 1;
-    const bits = classWeights.map(() => new Uint8Array(0));
-    segment = { start: offset, end: offset, firstLine, lines: 0, bits };
+    const bits = classWeights.map(() => nothing);
+    const latest = classWeights.map(() => 0);
+    segment = { start: offset, end: offset, firstLine, lines: 0, bits, latest };
     state.segments.push(segment);
   }
   const texts = classWeights.map((): string[] => []);
+  const { latest } = segment;
   segment.lines += forEachLine(piece, (lineStart, lineEnd) => {
     const line = bytes.subarray(lineStart, lineEnd);
-    for (const { kind, text } of recordsOf(line, offset + lineStart - start).flatMap(textsOf))
-      texts[classes[kind]]?.push(...lowerCases(text));
+    for (const record of recordsOf(line, offset + lineStart - start)) {
+      const time = Date.parse(String(record["timestamp"])) || Infinity;
+      for (const { kind, text } of textsOf(record)) {
+        const which = classes[kind];
+        texts[which]?.push(...lowerCases(text));
+        latest[which] = Math.max(latest[which] ?? 0, time);
+      }
+    }
   });
-  texts.forEach((list, which) => (segment.bits[which] = bitmapOf(list, segment.bits[which] ?? new Uint8Array(0))));
+  texts.forEach(
+    (list, which) => (segment.bits[which] = bitmapOf(list, segment.bits[which] ?? nothing, fullest[which] ?? 1)),
+  );
   segment.end = offset + (end - start);
 }
 
@@ -131,6 +149,8 @@ export interface Stretch {
   readonly firstLine: number;
   /** The weight of the best text that may match. */
   readonly weight: number;
+  /** No text of this weight is later; Infinity if that is not known. */
+  readonly latest: number;
 }
 
 /** What a search needs from a segment: the sequences of each text that every match contains. Texts that are too short have none. */
@@ -146,23 +166,26 @@ export function stretchesIn(
   wanted: Wanted,
 ): { readonly stretches: Stretch[]; readonly rest: Stretch } {
   const stretches: Stretch[] = [];
-  let rest: Stretch = { from: 0, until: 0, firstLine: 1, weight: weights.prompt };
-  for (const { start, end, firstLine, lines, bits } of segmentsIn(data)) {
-    const weight = weightOf(bits, wanted);
-    if (weight > 0) stretches.push({ from: start, until: end, firstLine, weight });
+  let rest: Stretch = { from: 0, until: 0, firstLine: 1, weight: weights.prompt, latest: Infinity };
+  for (const { start, end, firstLine, lines, bits, latest } of segmentsIn(data)) {
+    const best = bestClass(bits, wanted);
+    if (best >= 0) {
+      const weight = classWeights[best] ?? 0;
+      stretches.push({ from: start, until: end, firstLine, weight, latest: latest[best] ?? Infinity });
+    }
     rest = { ...rest, from: end, until: end, firstLine: firstLine + lines };
   }
   return { stretches, rest };
 }
 
-/** The weight of the best text that may match, 0 if none may. The terms may be in different texts of a line. */
-function weightOf(bits: readonly Uint8Array[], wanted: Wanted): number {
-  let best = 0;
+/** The class of the best text that may match, -1 if none may. The terms may be in different texts of a line. */
+function bestClass(bits: readonly Uint8Array[], wanted: Wanted): number {
+  if (wanted.length === 0) return bits.findIndex((own) => own.length > 0);
+  let best = bits.length;
   for (const grams of wanted) {
     const which = bits.findIndex((own) => own.length > 0 && hasAll(own, grams));
-    if (which < 0) return 0;
-    best = Math.max(best, classWeights[which] ?? 0);
+    if (which < 0) return -1;
+    best = Math.min(best, which);
   }
-  if (wanted.length > 0) return best;
-  return classWeights[bits.findIndex((own) => own.length > 0)] ?? 0;
+  return best;
 }

@@ -6,9 +6,9 @@ import { parseLine, type LinePlace, type ParsedLine } from "../scan/parse-line.t
 import { createPause } from "../scan/pause.ts";
 import { createByteSearch, type ByteSearch, type Needle } from "../scan/byte-search.ts";
 import { readFile } from "../scan/read-file.ts";
-import { lastActivity } from "../sources/claude-code/details/last-activity.ts";
 import { damagedLine } from "../sources/claude-code/search/line-texts.ts";
-import { bestWeight, bestWeightIn, scoreOf } from "../sources/claude-code/search/best-score.ts";
+import { bestIn, bestWeight, scoreOf, type LineBest } from "../sources/claude-code/search/best-score.ts";
+import { textRangeOf, type TextRange } from "../sources/claude-code/search/text-range.ts";
 import { gramsFacet, stretchesIn, wantedOf, type Stretch, type Wanted } from "./grams.ts";
 import { lengthOf, type Literal } from "./literal.ts";
 import { matchLine, type FoundText, type TextFilter } from "./match-line.ts";
@@ -55,7 +55,7 @@ export async function searchFiles(
   for (const place of choice ? bestFirst(places) : places) {
     const { file, stretch } = place;
     // Not even the best match that this place and the places after it may have would be on the page.
-    if (choice && !choice.isOpen() && !choice.isWorth(scoreOf(stretch.weight, query), file.mtimeMs)) break;
+    if (choice && !choice.isOpen() && !choice.isWorth(scoreOf(stretch.weight, query), latestOf(place))) break;
     const isWanted = choice && createWorth(place, query, choice);
     searchStretch(file, stretch, { search, needles, isWanted }, (line) => {
       const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
@@ -76,20 +76,23 @@ interface Place {
 
 /** Which lines of a place are worth parsing once matches are no longer counted. */
 function createWorth({ file, stretch }: Place, query: Query, choice: Choice): IsWanted {
-  let time: number | undefined;
+  const best: LineBest = { weight: 0, time: 0 };
   return (bytes, start, end) => {
     if (choice.isOpen()) return true;
-    time ??= lastActivity(file);
-    return choice.isWorth(scoreOf(Math.min(stretch.weight, bestWeightIn(bytes, start, end)), query), time);
+    bestIn(bytes, start, end, best);
+    const time = best.time === Infinity ? file.mtimeMs : best.time;
+    return choice.isWorth(scoreOf(Math.min(stretch.weight, best.weight), query), time);
   };
 }
 
-/**
- * What may have prompts that match, then answers, then the rest; of these the newest first. By the time of the file: Claude Code
- * appends, so no line is newer than its file. Reading the last line of each would take longer than the search.
- */
+/** What may have prompts that match, then answers, then the rest; of these the newest first. */
 function bestFirst(places: readonly Place[]): readonly Place[] {
-  return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || b.file.mtimeMs - a.file.mtimeMs);
+  return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || latestOf(b) - latestOf(a));
+}
+
+/** Claude Code appends, so no line is newer than its file. Reading the last line of each would take longer than the search. */
+function latestOf({ file, stretch }: Place): number {
+  return stretch.latest === Infinity ? file.mtimeMs : stretch.latest;
 }
 
 /** The parts of the files that the index cannot exclude. */
@@ -115,7 +118,7 @@ function stretchesOf(file: DataFile, saved: SavedFacet, wanted: Wanted): readonl
 }
 
 function wholeOf(file: DataFile): Stretch {
-  return { from: 0, until: file.size, firstLine: 1, weight: bestWeight };
+  return { from: 0, until: file.size, firstLine: 1, weight: bestWeight, latest: Infinity };
 }
 
 /** Whether a line that may match is worth parsing. */
@@ -130,6 +133,8 @@ interface Scanner {
 
 /** Returns whether the line matches. */
 type OnLine = (line: ParsedLine) => boolean;
+
+const range: TextRange = { from: 0, until: 0 };
 
 function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine: OnLine): void {
   try {
@@ -149,6 +154,7 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
       return;
     }
     let counted = region.start;
+    let ranged = -1;
     let at = region.start;
     const nextHit = needles ? createHits(search, needles, end) : (place: number): number => place;
     while (at < end) {
@@ -158,7 +164,14 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
       const lineStart = hit === at && needles === undefined ? at : start;
       let lineEnd = bytes.indexOf(0x0a, hit);
       if (lineEnd < 0 || lineEnd > end) lineEnd = end;
+      if (lineStart !== ranged) textRangeOf(bytes, lineStart, lineEnd, range);
+      ranged = lineStart;
+      if (needles !== undefined && hit < range.from) {
+        at = range.from;
+        continue;
+      }
       at = lineEnd + 1;
+      if (hit >= range.until) continue;
       if (isWanted && !isWanted(bytes, lineStart, lineEnd)) continue;
       line += countLines(bytes, counted, lineStart);
       counted = lineStart;

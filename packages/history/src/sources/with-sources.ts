@@ -1,6 +1,6 @@
 /** Adds the sessions of other agents to a configuration, so that every function of the library reads them. */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
@@ -116,8 +116,27 @@ let temporary: string | undefined;
 /** Without a cache the translated sessions last as long as the process. */
 function temporaryFolder(): string {
   if (temporary !== undefined) return temporary;
-  const made = mkdtempSync(join(tmpdir(), "skein-agents-"));
+  removeAbandoned();
+  const made = mkdtempSync(join(tmpdir(), `skein-agents-${process.pid}-`));
   process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   temporary = made;
   return made;
+}
+
+/** Removes the folders of processes that were killed. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const [, pid] = /^skein-agents-(\d+)-/.exec(name) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid)))
+      orNone(() => rmSync(join(tmpdir(), name), { recursive: true, force: true }));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }

@@ -73,6 +73,8 @@ export const stepFacts = {
     error: Failure,
     delay_ms: Count,
     lost: Lost.optional(),
+    /** The model that is asked for the rest of the run, in place of the one that failed. */
+    model: z.string().optional(),
   }),
   "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
   /** A model call was given up: its run was cancelled, or its worker is gone or stops. */

@@ -102,6 +102,9 @@ describe("the lines of the specified example run come out of facts", () => {
   test("calls for a title say that they are no steps", () => {
     const [[, answered] = []] = actionsOf("step.generated", { ...reply, purpose: "title" });
     expect(answered).toMatchObject({ purpose: "title", stop_reason: "tool_use" });
+    const counts = { max_tokens: 64, thinking_tokens: 0, tools_count: 0, messages_count: 1, estimated_tokens: 4 };
+    const call = { ...inStep, attempt: 1, purpose: "title" as const, model: "m", ...counts };
+    expect(actionsOf("step.started", call)).toMatchObject([["api_call_started", { purpose: "title", max_tokens: 64 }]]);
   });
 
   test("a call that was cancelled is no api_error; the text that had arrived is an interrupted answer", () => {

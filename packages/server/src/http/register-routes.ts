@@ -115,7 +115,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   const call: RequestContext = {
     shared,
     principal,
-    ...shared.viewOf(principal.tenant),
+    ...shared.viewOf(principal),
     idempotency: key && { ...key, newId: undefined },
     request,
     reply,

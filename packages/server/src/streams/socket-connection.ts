@@ -38,7 +38,7 @@ export function acceptSockets(
     } catch {
       return socket.close(1013, "too many streams");
     }
-    const caller: Caller = { shared, principal, ...shared.viewOf(principal.tenant), idempotency: undefined };
+    const caller: Caller = { shared, principal, ...shared.viewOf(principal), idempotency: undefined };
     const remove = shared.streams.add({
       principal,
       close(reason) {

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
-import { KnownError, ModelSettings, isKnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 import type { Limits, RetentionDays } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
@@ -9,7 +9,7 @@ import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { refuseUnknown } from "../known-options.ts";
 import { refuseProcessOptions, registrationsOf } from "../registration.ts";
-import { checkModelSettings } from "../model-catalog.ts";
+import { type ConfiguredModels, type GivenModels, configuredModels } from "../model-catalog.ts";
 import { checkedLimits } from "./limits.ts";
 import { checkedRetention } from "./retention.ts";
 
@@ -28,7 +28,7 @@ export interface SkeinConfig {
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
   /** Models of other providers by their names (`provider/name`), and how they are reached. */
-  readonly models?: Readonly<Record<string, z.input<typeof ModelSettings>>>;
+  readonly models?: GivenModels;
 }
 
 export interface ServedCode {
@@ -38,7 +38,7 @@ export interface ServedCode {
   readonly limits?: Partial<Limits>;
   readonly retention?: RetentionDays;
   readonly policy: Policy;
-  readonly models?: Readonly<Record<string, ModelSettings>>;
+  readonly models?: ConfiguredModels;
 }
 
 /** Loads the code of a server from its config file, if there is one. */
@@ -90,16 +90,8 @@ export function codeOf({
     limits: checkedLimits(limits, "limits"),
     retention: checkedRetention(retention, "retention"),
     policy: parseInput(z.object({ policy: Policy }), { policy }).policy,
-    models: checkedModels(models),
+    models: configuredModels(models),
   };
-}
-
-function checkedModels(given: NonNullable<SkeinConfig["models"]>): Readonly<Record<string, ModelSettings>> {
-  const { models } = parseInput(z.object({ models: z.record(z.string().min(1).max(100), ModelSettings) }), {
-    models: given,
-  });
-  for (const [name, settings] of Object.entries(models)) checkModelSettings(name, settings);
-  return models;
 }
 
 function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Store } from "@skein/core";
+import { type Store, withHiddenPrompts } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
 import { type Example, examples } from "../examples.ts";
@@ -27,6 +27,8 @@ export interface TenantSql {
 
 interface TenantQuestion extends Omit<Question, "database"> {
   readonly tenant: string;
+  /** Whether the statement sees the system prompts of agents that do not show them. */
+  readonly prompts: boolean;
   /** Whether the statement may read Claude Code's files, if `history` is configured. Otherwise their tables are empty. */
   readonly history: boolean;
 }
@@ -71,13 +73,15 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), copy };
   }
 
-  function rowsOf(from: Store, tenant: string): TenantRows {
+  /** Readers who do not see system prompts have a database of their own. */
+  function rowsOf(all: Store, { tenant, prompts }: { tenant: string; prompts: boolean }): TenantRows {
     const shared = { folder: own, writer };
-    const rows =
-      tenants.get(tenant) ?? createTenantRows({ store: from, tenant, folder: join(own, `of-${tenant}`), shared, now });
+    const name = `${prompts ? "of" : "readers-of"}-${tenant}`;
+    const store = prompts ? all : withHiddenPrompts(all);
+    const rows = tenants.get(name) ?? createTenantRows({ store, tenant, folder: join(own, name), shared, now });
     // Moves the tenant to the end: the first one has not asked for the longest time.
-    tenants.delete(tenant);
-    tenants.set(tenant, rows);
+    tenants.delete(name);
+    tenants.set(name, rows);
     const [oldest] = tenants;
     if (tenants.size > TENANTS && oldest) {
       tenants.delete(oldest[0]);
@@ -94,11 +98,11 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
 
   return {
     problem: () => sandboxFor(false).problem(),
-    async *ask({ tenant, history, ...question }, signal) {
+    async *ask({ tenant, history, prompts, ...question }, signal) {
       const sandbox = sandboxFor(history);
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
-      const database = store ? await inTime(rowsOf(store, tenant).current(), copyMs) : null;
+      const database = store ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
       const copy = sandbox !== rowsSandbox && namesTranscripts(question.statement) ? historySandbox?.copy : undefined;
       // Until there is a copy, every transcript is read in place, which may take longer.
       const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;
@@ -110,7 +114,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       }
     },
     async tables(asking, signal) {
-      const limits = { rows: 10_000, bytes: 10_000_000, history: false };
+      const limits = { rows: 10_000, bytes: 10_000_000, history: false, prompts: false };
       const question = { ...asking, ...limits, statement: COLUMNS_STATEMENT, format: "jsonl" } as const;
       // The same for every tenant.
       described ??= await describedTables(this.ask(question, signal));

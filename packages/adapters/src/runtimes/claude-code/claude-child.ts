@@ -20,6 +20,7 @@ import { writeBackups } from "./backups.ts";
 import { type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
+import { createOutputLimits } from "./output-limits.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
@@ -74,6 +75,8 @@ export interface Child {
   readonly stored: Set<string>;
   /** Its model and its mode, which can be changed while it runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
+  /** How many tokens an answer can have had at most; undefined if nobody knows. */
+  mostOutput(apiMessageId: string): number | undefined;
   send(message: SDKUserMessage): void;
   attach(driver: Driver): void;
   detach(): void;
@@ -149,9 +152,11 @@ const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives thi
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;
+  const outputs = createOutputLimits(start.options.env?.["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
   let driver: Driver | undefined;
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
-  const ways = walls && (await openWays(start, walls, { model: () => now.model, budget: () => driver?.budget }));
+  const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note };
+  const ways = walls && (await openWays(start, walls, about));
   const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
@@ -265,6 +270,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
     now,
+    mostOutput: outputs.of,
     send(message) {
       wasPrompted = true;
       inbox.put(message);

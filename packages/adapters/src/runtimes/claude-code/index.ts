@@ -73,6 +73,7 @@ export interface ClaudeCode extends Runtime {
 const OFFER_MS = 30_000;
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
+  sweepFolders();
   const { leaseMs = 30_000, parkAfterMs = 120_000, firstWordMs = 120_000 } = deps;
   const guarded = new Map<Sandbox | undefined, Promise<Spawn>>();
   const childDeps = async (walls: ClaudeWalls | undefined): Promise<ChildDeps> => {
@@ -131,7 +132,6 @@ async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<
 }
 
 async function guardedSpawn(walls: ClaudeWalls | undefined): Promise<Spawn> {
-  sweepFolders();
   const sandbox = walls?.sandbox ?? (await openNone());
   if (!sandbox)
     throw new KnownError(

@@ -5,6 +5,7 @@ import {
   isCancelled,
   messageEntered,
   observedStep,
+  reservationFor,
   runtimeNoticed,
   runtimeStarted,
   stepAbandoned,
@@ -21,6 +22,8 @@ import type { ClaudeMessage } from "./sdk-messages.ts";
 export interface RecordOptions {
   /** Whether the built-in simulation answers Claude Code, and not a model. */
   readonly simulated: boolean;
+  /** How many tokens an answer can have had at most; undefined if Claude Code does not tell. */
+  readonly mostOutput?: (apiMessageId: string) => number | undefined;
   /** The run goes on elsewhere: another answer takes the place of one that broke off. */
   readonly goesOn?: boolean;
 }
@@ -74,15 +77,26 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,
   batch: Batch,
-  { simulated, goesOn = false }: RecordOptions,
+  { simulated, mostOutput, goesOn = false }: RecordOptions,
 ): void {
   const { run, sessionId } = batch.state;
   if (!run) return;
+  const limit = estimated && !simulated ? mostOutput?.(apiMessageId) : undefined;
+  const reserved =
+    limit !== undefined
+      ? reservationFor(batch.state, {
+          runId: run.runId,
+          model,
+          known: usage,
+          most: { ...usage, output_tokens: Math.max(usage.output_tokens, limit) },
+          now: batch.now,
+        })
+      : undefined;
   const messageId = messageIdOf(sessionId, apiMessageId);
   const answer = !goesOn && content.length > 0 ? { messageId, content } : undefined;
   const unasked = goesOn ? "handed_over" : "worker_lost";
   const reason = isCancelled(batch.state, run) ? "cancelled" : unasked;
-  batch.add(stepAbandoned(nextStep(run), { model, usage, estimated, simulated, reason, answer }));
+  batch.add(stepAbandoned(nextStep(run), { model, usage, estimated, reserved, simulated, reason, answer }));
   if (answer) batch.add(messageEntered(batch.state, messageId));
 }
 

@@ -66,6 +66,7 @@ const ENTRIES_MS = 5000;
 export function createRecorder(deps: RecorderDeps): Recorder {
   const { child, log, runId, now } = deps;
   const { stored } = child;
+  const recording = { simulated: deps.simulated, mostOutput: child.mostOutput };
   const reader = createMessageReader();
   const changes = createChangedFiles(deps.cwd, log.state);
   const gates = createCallGates(log);
@@ -92,7 +93,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
           recordTakenIn(batch);
           recordCheckpoint(batch);
         }
-        recordMessage(message, batch, deps);
+        recordMessage(message, batch, recording);
       }
     });
     for (const message of ready) deps.written(message);
@@ -150,8 +151,8 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       await log.write((batch) => {
         if (!records(batch.state)) return;
         batch.add(...transcript);
-        for (const message of ready) recordMessage(message, batch, deps);
-        for (const message of lost) recordLost(message, batch, deps);
+        for (const message of ready) recordMessage(message, batch, recording);
+        for (const message of lost) recordLost(message, batch, recording);
         recordTakenIn(batch);
         const { run } = batch.state;
         if (!run) return;
@@ -164,7 +165,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       unrecorded.addMessages(reader.breakOff());
       const { transcript, ready } = takeReady();
       const lost = unrecorded.takeLost();
-      const options = { ...deps, goesOn: true };
+      const options = { ...recording, goesOn: true };
       await log.write((batch) => {
         if (!records(batch.state)) return;
         batch.add(...transcript);

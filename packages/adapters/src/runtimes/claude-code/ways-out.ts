@@ -22,6 +22,8 @@ export interface WaysOutStart {
 interface Current {
   readonly model: () => string | undefined;
   readonly budget: () => BudgetMeter | undefined;
+  /** Told of each answer when it begins, with how many tokens it can have. */
+  readonly onBegun: (apiMessageId: string, maxTokens: number) => void;
 }
 
 /** The ways out of the sandbox of one process: to the model, to the hosts that were opened, to its MCP servers. */
@@ -37,6 +39,7 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
   const { options, hosts = [], ownServers = {} } = start;
   const pass = await walls.broker.issue({
     refusal: (model) => start.modelRefusal?.(model, current.model()) ?? current.budget()?.refusal(),
+    onBegun: current.onBegun,
     onUsage: (model, usage) => current.budget()?.used(model, usage),
   });
   const gate = await openHosts(hosts, walls.places);

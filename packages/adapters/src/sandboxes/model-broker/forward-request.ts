@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type ReportedUsage, tapUsage } from "./usage-of-answer.ts";
+import { type AnswerTap, tapAnswer } from "./usage-of-answer.ts";
 
 /** Where the model is, and how it is reached. */
 export interface Upstream {
@@ -12,14 +12,13 @@ export interface Upstream {
   readonly fetch?: typeof fetch;
 }
 
-export interface Forwarded {
+export interface Forwarded extends AnswerTap {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: Uint8Array<ArrayBuffer>;
   /** Path and query. */
   readonly path: string;
   readonly signal: AbortSignal;
-  readonly onUsage: (usage: ReportedUsage) => void;
 }
 
 /** What belongs to one connection, or to the program's own credentials. */
@@ -43,7 +42,7 @@ export async function forwardRequest(
   forwarded: Forwarded,
   { baseUrl, credentials, fetch: send = fetch }: Upstream,
 ): Promise<void> {
-  const { request, response, body, path, signal, onUsage } = forwarded;
+  const { request, response, body, path, signal } = forwarded;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   let answer: Response;
@@ -71,7 +70,7 @@ export async function forwardRequest(
   const headers = [...answer.headers].filter(([name]) => !NOT_PASSED_ON.has(name) && name !== "set-cookie");
   response.writeHead(answer.status, Object.fromEntries(headers));
   if (!answer.body) return void response.end();
-  const tap = tapUsage(answer.headers.get("content-type") ?? "", onUsage);
+  const tap = tapAnswer(answer.headers.get("content-type") ?? "", forwarded);
   await pipeline(Readable.fromWeb(answer.body), tap, response).catch(() => response.destroy());
 }
 

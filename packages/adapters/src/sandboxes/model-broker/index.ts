@@ -4,6 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { z } from "zod";
 import { type Upstream, forwardRequest } from "./forward-request.ts";
 import type { ReportedUsage } from "./usage-of-answer.ts";
 
@@ -23,6 +24,8 @@ export interface ModelBroker {
 export interface PassRules {
   /** Why a call of this model is refused now, as a sentence; undefined if it may go on. Asked before each call. */
   readonly refusal?: (model: string) => string | undefined;
+  /** Told of each streamed answer when it begins: its id, and how many tokens its request lets it have. */
+  readonly onBegun?: (id: string, maxTokens: number) => void;
   /** Told what each call has cost, as far as the model reported it. */
   readonly onUsage?: (model: string, usage: ReportedUsage) => void;
 }
@@ -84,13 +87,16 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
     if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES)
       return refuse(response, 413, "request_too_large", `A request may have ${MAXIMUM_BODY_BYTES} bytes.`);
     const body = await buffer(request);
-    const model = modelOf(body);
+    const { model, max_tokens = 0 } = callIn(body) ?? {};
     if (model === undefined) return refuse(response, 400, "invalid_request_error", "The request names no model.");
     const refusal = rules.refusal?.(model);
     if (refusal !== undefined) return refuse(response, 403, "permission_error", refusal);
-    const onUsage = (usage: ReportedUsage): void => rules.onUsage?.(model, usage);
+    const tap = {
+      onBegun: (id: string): void => rules.onBegun?.(id, max_tokens),
+      onUsage: (usage: ReportedUsage): void => rules.onUsage?.(model, usage),
+    };
     await forwardRequest(
-      { request, response, body, path: `${pathname}${search}`, signal: session.signal, onUsage },
+      { request, response, body, path: `${pathname}${search}`, signal: session.signal, ...tap },
       deps,
     );
   }
@@ -135,10 +141,11 @@ function isToken({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(token));
 }
 
-function modelOf(body: Uint8Array): string | undefined {
+const Call = z.object({ model: z.string(), max_tokens: z.number().optional().catch(undefined) });
+
+function callIn(body: Uint8Array): z.infer<typeof Call> | undefined {
   try {
-    const { model } = JSON.parse(new TextDecoder().decode(body)) as { model?: unknown };
-    return typeof model === "string" ? model : undefined;
+    return Call.safeParse(JSON.parse(new TextDecoder().decode(body))).data;
   } catch {
     return undefined;
   }

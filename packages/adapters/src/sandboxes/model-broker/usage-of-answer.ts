@@ -13,19 +13,27 @@ export type ReportedUsage = z.infer<typeof ReportedUsage>;
 
 const WithUsage = z.object({
   usage: ReportedUsage.optional(),
-  message: z.object({ usage: ReportedUsage.optional() }).optional(),
+  message: z.object({ id: z.string().optional(), usage: ReportedUsage.optional() }).optional(),
 });
 
-/** Passes an answer through unchanged, and reports the usage that is in it once it has ended, or was cut off. */
-export function tapUsage(contentType: string, report: (usage: ReportedUsage) => void): Transform {
+export interface AnswerTap {
+  /** The answer is a stream that has begun, and this is its id. */
+  readonly onBegun: (id: string) => void;
+  /** The answer has ended or was cut off, and this is the usage that was in it. */
+  readonly onUsage: (usage: ReportedUsage) => void;
+}
+
+/** Passes an answer through unchanged, and tells what is in it. */
+export function tapAnswer(contentType: string, { onBegun, onUsage }: AnswerTap): Transform {
+  const isStream = contentType.startsWith("text/event-stream");
   let usage: ReportedUsage | undefined;
   const note = (json: string): void => {
     const found = WithUsage.safeParse(parsed(json)).data;
+    if (isStream && found?.message?.id !== undefined) onBegun(found.message.id);
     const told = found?.usage ?? found?.message?.usage;
     // A stream reports its input first and its output again and again: the last word counts.
     if (told) usage = { ...usage, ...told };
   };
-  const isStream = contentType.startsWith("text/event-stream");
   const parser = createParser({ onEvent: ({ data }) => void (data.includes('"usage"') && note(data)) });
   const decoder = new TextDecoder();
   let whole = "";
@@ -38,7 +46,7 @@ export function tapUsage(contentType: string, report: (usage: ReportedUsage) => 
     },
     destroy(error, done) {
       if (!isStream) note(whole);
-      if (usage) report(usage);
+      if (usage) onUsage(usage);
       done(error);
     },
   });

@@ -7,14 +7,28 @@ const UNREACHABLE =
 const ENDED =
   /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
 
+/** A serialization failure and a deadlock. */
+const UNDONE = new Set(["40001", "40P01"]);
+
+/** Whether PostgreSQL undid the whole transaction because of another one: nothing was kept, and the same again succeeds. */
+export function wasUndone(error: unknown): boolean {
+  return UNDONE.has(sqlStateOf(error));
+}
+
+export function sqlStateOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
 /** What went wrong in PostgreSQL as an error that the caller can act on; anything else is a bug and stays as it is. */
 export function toKnownError(error: unknown): unknown {
   if (!(error instanceof Error) || isKnownError(error)) return error;
-  const sqlState = "code" in error && typeof error.code === "string" ? error.code : "";
+  const sqlState = sqlStateOf(error);
   const known = (code: ErrorCode, sentence: string): KnownError => new KnownError(code, sentence, { cause: error });
   if (UNREACHABLE.test(sqlState) || ENDED.test(error.message) || error instanceof AggregateError)
     return known("store_unavailable", `PostgreSQL cannot be reached: ${error.message || sqlState}.`);
   if (sqlState === "57014") return known("store_unavailable", "PostgreSQL took too long, and ended the statement.");
+  if (wasUndone(error))
+    return known("store_unavailable", "PostgreSQL undid this because of other transactions, several times. Retry.");
   if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
   if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
   if (sqlState === "23505") return known("already_exists", `It is there already: ${error.message}.`);

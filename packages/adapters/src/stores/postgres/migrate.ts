@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KnownError } from "@skein/protocol";
 import type pg from "pg";
+import { sqlStateOf, wasUndone } from "./errors.ts";
 import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import { VIEWS, VIEWS_HASH } from "./views/index.ts";
 
 const LATEST = MIGRATIONS.at(-1)?.number ?? 0;
 /** The advisory lock under which one process migrates while the others wait. */
 const LOCK = 7300;
-/** How long a migration waits for a table that is in use. Whoever comes after it waits as long, so it lets them go first. */
+/** How long a migration waits for what is in use. Whoever comes after it waits as long, so it lets them go first. */
 const LOCK_TIMEOUT = "2s";
-const ATTEMPTS = 30;
-/** A lock that was not given in time, and a deadlock: both leave everything as it was. */
-const TRY_AGAIN = new Set(["55P03", "40P01"]);
+const ATTEMPTS = 60;
+const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
  * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views anew
@@ -29,9 +29,10 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
     const missing = MIGRATIONS.filter(({ number }) => number > current);
     const last = missing.findLast(({ concurrent }) => !concurrent);
     for (const migration of missing)
-      if (migration !== last && !migration.concurrent) await inTransaction(client, () => apply(client, migration));
+      if (migration !== last && !migration.concurrent)
+        await inTransaction(client, migration.locks, () => apply(client, migration));
     if (last || !(await viewsAreCurrent(client)))
-      await inTransaction(client, async () => {
+      await inTransaction(client, last?.locks, async () => {
         if (last) await apply(client, last);
         await client.query(VIEWS);
         await client.query("delete from skein.views");
@@ -59,20 +60,36 @@ async function apply(client: pg.ClientBase, { number, name, sql, oldest, concurr
     await client.query("update skein.migrations set oldest = $2 where number = $1", [number, oldest]);
 }
 
-async function inTransaction(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
+async function inTransaction(
+  client: pg.ClientBase,
+  locks: readonly string[] | undefined,
+  work: () => Promise<void>,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await client.query("begin");
     try {
+      if (locks) await lockTables(client, locks);
       await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
       await work();
       await client.query("commit");
       return;
     } catch (error) {
       await client.query("rollback");
-      if (attempt >= ATTEMPTS || !TRY_AGAIN.has((error as { code?: string }).code ?? "")) throw error;
+      if (attempt >= ATTEMPTS || !(wasUndone(error) || sqlStateOf(error) === LOCK_NOT_AVAILABLE)) throw error;
       await delay(200);
     }
   }
+}
+
+/**
+ * Takes every lock that servers could wait for, or none, in less time than PostgreSQL waits before it looks for a deadlock.
+ * So PostgreSQL never finds one while this waits, and never ends a statement of a server because of a migration.
+ */
+async function lockTables(client: pg.ClientBase, locks: readonly string[]): Promise<void> {
+  const setting = "select setting::integer as ms from pg_settings where name = 'deadlock_timeout'";
+  const found = await client.query<{ ms: number }>(setting);
+  const each = Math.max(1, Math.floor((0.8 * (found.rows[0]?.ms ?? 1000)) / locks.length));
+  await client.query(`set local lock_timeout = ${each}; ${locks.map((name) => `lock table ${name};`).join(" ")}`);
 }
 
 async function viewsAreCurrent(client: pg.ClientBase): Promise<boolean> {

@@ -1,5 +1,7 @@
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import { wasUndone } from "./errors.ts";
 
 // Its pool uses them; its types do not name them.
 declare module "pg" {
@@ -26,14 +28,26 @@ export type Query = (statement: Statement, values?: readonly unknown[]) => Promi
 /** Columns stay text: parsing a body twice, or a date into an object that is turned back into text, costs more than the query. */
 const asText = { getTypeParser: () => (text: string) => text };
 
-/** The rows that a statement gives. */
+/** How long to wait before a statement that was undone is asked again. */
+const AGAIN_MS = [10, 50, 250, 1000];
+
+/** The rows that a statement gives. Each statement is a transaction, so one that was undone can be asked again. */
 export async function asked(
   client: pg.ClientBase,
   { patient: _, ...statement }: Statement,
   values: readonly unknown[],
 ): Promise<readonly TextRow[]> {
   const config = { ...statement, values: [...values], rowMode: "array" as const, types: asText };
-  return (await client.query<(string | null)[]>(config)).rows;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return (await client.query<(string | null)[]>(config)).rows;
+    } catch (error) {
+      const wait = AGAIN_MS[attempt];
+      if (wait === undefined || !wasUndone(error)) throw error;
+      // Two that undo each other do not come back at the same moment.
+      await delay(wait * (1 + Math.random()));
+    }
+  }
 }
 
 /** A number that changes whenever bytes move on a connection. */

@@ -120,6 +120,14 @@ export interface InterruptedAnswer {
   readonly content: readonly ContentBlock[];
 }
 
+/** The attempt after one that failed. */
+interface NextAttempt {
+  readonly attempt: number;
+  readonly delayMs: number;
+  /** Another model that is asked from now on. */
+  readonly model?: string;
+}
+
 interface FailedCall {
   readonly error: Failure;
   /** The answer that was paid for and that nobody has. */
@@ -129,11 +137,18 @@ interface FailedCall {
 /** A call of the model failed and is made again, but not before its time. */
 export function stepRetried(
   place: Place,
-  { attempt, error, delayMs, lost }: FailedCall & { readonly attempt: number; readonly delayMs: number },
+  { attempt, error, delayMs, lost, model }: FailedCall & NextAttempt,
 ): FactOf<"step.retried"> {
   return {
     event_type: "step.retried",
-    data: { ...inStep(place), attempt, error, delay_ms: delayMs, ...(lost && { lost: paid(lost) }) },
+    data: {
+      ...inStep(place),
+      attempt,
+      error,
+      delay_ms: delayMs,
+      ...(lost && { lost: paid(lost) }),
+      ...(model !== undefined && { model }),
+    },
   };
 }
 

@@ -34,6 +34,7 @@ const { shape } = NewAgentConfig;
 const changeable = {
   description: shape.description.unwrap(),
   system_prompt: shape.system_prompt.unwrap(),
+  show_system_prompt: shape.show_system_prompt.unwrap(),
   max_steps: shape.max_steps.unwrap(),
   thinking_tokens: shape.thinking_tokens.unwrap(),
   max_tokens: shape.max_tokens.unwrap(),
@@ -51,6 +52,7 @@ const changeable = {
   compaction_threshold: shape.compaction_threshold.unwrap(),
   max_cost_micros: shape.max_cost_micros.unwrap(),
   extras: shape.extras.unwrap(),
+  fallback_models: shape.fallback_models.unwrap(),
 };
 
 /** A change of an agent: what is left out stays as it is. Its runtime is what it was made with. */

@@ -21,7 +21,7 @@ export function checkAgent(
   const isOurs = (name: string): boolean => !Array.isArray(frontend) || !frontend.includes(name);
   const refusal = useRefusal(rulesOf(call), {
     runtime: agent.runtime,
-    models: [model ?? agent.model],
+    models: [model ?? agent.model, ...(agent.fallback_models ?? [])],
     tools: [
       ...agent.tool_schemas.map(({ name }) => name).filter(isOurs),
       ...agent.server_tools.map(({ name, type }) => String(name ?? type)),

@@ -2,7 +2,7 @@ import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
 import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-context.ts";
 import type { SqlPart } from "../../deps.ts";
-import { allows } from "../../keys.ts";
+import { allows, seesPrompts } from "../../keys.ts";
 
 /** The operator's tenant. */
 const OPERATOR = "default";
@@ -23,7 +23,8 @@ export const sqlHandlers = {
       const { tenant } = principal;
       // Claude Code's files belong to the operator: only admin keys of the operator's tenant may read them.
       const history = tenant === OPERATOR && allows(principal, "admin");
-      const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history } as const;
+      const prompts = seesPrompts(principal);
+      const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history, prompts } as const;
       const parts = deps.sql.ask(question, gone.signal);
       return await (isArrow ? sendArrow(parts, call) : sendLines(parts, call));
     } finally {

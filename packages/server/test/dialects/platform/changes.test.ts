@@ -39,11 +39,17 @@ async function until(
   isLast: (change: Change) => boolean,
   { query = "", onOpen = () => {} }: { query?: string; onOpen?: () => unknown } = {},
 ): Promise<Frame[]> {
-  return frames(`${url}/v1/events${query}`, {
+  let opened: unknown;
+  const seen = await frames(`${url}/v1/events${query}`, {
     headers: { "x-api-key": key },
     isLast: (frame) => frame.event === "session.changed" && isLast(changeOf(frame)),
-    onFrame: (frame) => void (frame.event === "stream.opened" && onOpen()),
+    onFrame: (frame) => {
+      if (frame.event === "stream.opened") opened = onOpen();
+    },
   });
+  // The stream may tell the end before the caller of the run has heard of it: the server stays until then.
+  await opened;
+  return seen;
 }
 
 const finishedRun = ({ session: { status } }: Change): boolean => status === "completed";

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../../engines/owner.ts";
 
@@ -20,8 +20,7 @@ export function hideArguments(args: readonly string[], folder: string): HiddenAr
   let made: string | undefined;
   const files: string[] = [];
   const fileWith = (text: string, flag: string): string => {
-    makeOwn(folder);
-    made ??= mkdtempSync(join(folder, `${encodeURIComponent(thisOwner())}-`));
+    made ??= newFolder(folder);
     const file = join(made, `${flag.slice(2)}.json`);
     writeFileSync(file, text, { mode: 0o600, flag: "wx" });
     files.push(file);
@@ -37,9 +36,33 @@ export function hideArguments(args: readonly string[], folder: string): HiddenAr
     args: hidden,
     files,
     remove() {
-      if (made !== undefined) rmSync(made, { recursive: true, force: true });
+      if (made === undefined) return;
+      rmSync(made, { recursive: true, force: true });
+      removeEmpty(folder);
     },
   };
+}
+
+/** How often a folder is made again that another process removed as empty in this moment. */
+const ATTEMPTS = 10;
+
+function newFolder(parent: string): string {
+  for (let attempt = 1; ; attempt++)
+    try {
+      makeOwn(parent);
+      return mkdtempSync(join(parent, `${encodeURIComponent(thisOwner())}-`));
+    } catch (error) {
+      if (attempt === ATTEMPTS || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+}
+
+/** Removes a folder if nobody has anything in it. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Another child has something hidden there, or it is gone.
+  }
 }
 
 /** Makes a folder that nobody else can look into. One that somebody else made in its place is not used. */
@@ -51,12 +74,11 @@ function makeOwn(folder: string): void {
     throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
 }
 
-/** Removes what processes that were killed have left in the folder. */
+/** Removes what processes that were killed have left in the folder, and the folder if nothing else was in it. */
 export function sweepHidden(folder: string): void {
-  for (const name of namesIn(folder)) {
-    const owner = decodeURIComponent(name.slice(0, name.lastIndexOf("-")));
-    if (isDeadOwner(owner)) rmSync(join(folder, name), { recursive: true, force: true });
-  }
+  const left = namesIn(folder).filter((name) => isDeadOwner(decodeURIComponent(name.slice(0, name.lastIndexOf("-")))));
+  for (const name of left) rmSync(join(folder, name), { recursive: true, force: true });
+  if (left.length > 0) removeEmpty(folder);
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,6 +1,10 @@
 const PARTITIONS = 8;
 const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data, blob, created_at";
 
+/** On the view, while there is a table without partitions. */
+const WRITE_EVENT = `create trigger write_event instead of insert or delete on skein.events
+      for each row execute function skein.write_event();`;
+
 /**
  * Events in partitions by their session.
  *
@@ -56,15 +60,13 @@ do $$
 declare
   v_last bigint;
 begin
-  lock table skein.events in access exclusive mode;
   execute format('select last_value from %s', pg_get_serial_sequence('skein.events', 'position')) into v_last;
   perform setval('skein.event_position', v_last);
   if exists (select from skein.events) then
     alter table skein.events rename to events_single;
     create view skein.events as
       select ${COLUMNS} from skein.log_events union all select ${COLUMNS} from skein.events_single;
-    create trigger write_event instead of insert or delete on skein.events
-      for each row execute function skein.write_event();
+    ${WRITE_EVENT}
   else
     -- The views of the schemas platform, agent and api are made anew in the same transaction.
     drop table skein.events cascade;
@@ -76,7 +78,11 @@ end $$;
 /** Functions that bring the events of a table without partitions over. Made anew with the others. */
 export const moveEvents = /* sql */ `
 -- Moves events that follow a place, in the order of their sessions. Answers: moved (and the last session) | busy | done.
-create or replace function skein.move_events(p_after uuid, p_rows integer) returns text language plpgsql as $$
+--
+-- Whoever uses the view locks it first and its tables then. The end of a move takes its locks in the same order, and waits for
+-- each for less time than PostgreSQL waits before it looks for a deadlock: servers come first, and the end is tried again.
+create or replace function skein.move_events(p_after uuid, p_rows integer) returns text language plpgsql
+set lock_timeout = '200ms' as $$
 declare
   v_last uuid;
 begin
@@ -98,9 +104,12 @@ begin
   if v_last is not null then return format('moved %s', v_last); end if;
   -- Nothing after that place. What others held or deleted meanwhile is looked for from the start.
   if exists (select from skein.events_single) then return 'moved 00000000-0000-0000-0000-000000000000'; end if;
-  lock table skein.events_single in access exclusive mode;
-  if exists (select from skein.events_single) then return 'moved 00000000-0000-0000-0000-000000000000'; end if;
   drop trigger write_event on skein.events;
+  lock table skein.events_single in access exclusive mode;
+  if exists (select from skein.events_single) then
+    ${WRITE_EVENT}
+    return 'moved 00000000-0000-0000-0000-000000000000';
+  end if;
   create or replace view skein.events as select ${COLUMNS} from skein.log_events;
   drop table skein.events_single;
   return 'done';

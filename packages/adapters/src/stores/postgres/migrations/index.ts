@@ -12,6 +12,8 @@ export interface Migration {
   readonly sql: string;
   /** The oldest schema whose code works on a database with this migration, from 8 on. Servers of both versions run during an upgrade. */
   readonly oldest?: number;
+  /** What it locks of tables that servers use (`skein.x in … mode`), if there is more than one. Taken together, before anything else. */
+  readonly locks?: readonly string[];
   /** Only makes indexes, beside writers, and so runs outside of a transaction, after the others. */
   readonly concurrent?: boolean;
 }
@@ -23,8 +25,20 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 5, name: "run models", sql: runModels },
   { number: 6, name: "last used", sql: lastUsed },
   { number: 7, name: "exact cost", sql: exactCost },
-  { number: 8, name: "partitioned events", sql: partitionedEvents, oldest: 7 },
-  { number: 9, name: "sums", sql: sums, oldest: 7 },
+  {
+    number: 8,
+    name: "partitioned events",
+    sql: partitionedEvents,
+    oldest: 7,
+    locks: ["skein.events in access exclusive mode", "skein.blobs in share row exclusive mode"],
+  },
+  {
+    number: 9,
+    name: "sums",
+    sql: sums,
+    oldest: 7,
+    locks: ["skein.sessions in share row exclusive mode", "skein.runs in share row exclusive mode"],
+  },
   { number: 10, name: "first sums", sql: firstSums, oldest: 7 },
   { number: 11, name: "runs by time", sql: runsByTime, oldest: 7, concurrent: true },
 ];

@@ -8,11 +8,6 @@ const firstTry = 16 * 1024;
 /** One buffer for all files, because hundreds of them are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(firstTry);
 
-/** The time of the last message, or that of the file if it has no messages. */
-export function lastActivity(file: DataFile): number {
-  return lastMessageTime(file) ?? file.mtimeMs;
-}
-
 /** The newest time in the last lines of a file, so that a list can be ordered without reading the files. */
 export function lastMessageTime(file: DataFile): number | undefined {
   if (file.size === 0) return undefined;

@@ -13,18 +13,30 @@ export function scoreOf(weight: number, query: Query): number {
   return weight + query.terms.length + wholeWord;
 }
 
+/** The weight of the best text that a line can have, and its time; Infinity if that is not found in its bytes. */
+export interface LineBest {
+  weight: number;
+  time: number;
+}
+
 const peek = newPeek();
 const resultKey = Buffer.from('"tool_use_id"');
 
-/** The weight of the best text that this line can have. */
-export function bestWeightIn(bytes: Buffer, start: number, end: number): number {
+export function bestIn(bytes: Buffer, start: number, end: number, best: LineBest): void {
+  best.weight = weights.prompt;
+  best.time = Infinity;
   // The line's type is not found in its bytes, so it may be a prompt.
-  if (!peekLine(bytes, start, end, peek)) return weights.prompt;
-  const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);
+  if (!peekLine(bytes, start, end, peek)) return;
+  if (peek.timestampStart >= 0)
+    best.time = Date.parse(bytes.toString("latin1", peek.timestampStart, peek.timestampEnd)) || Infinity;
+  best.weight = weightOf(bytes.toString("latin1", peek.typeStart, peek.typeEnd), bytes, end);
+}
+
+function weightOf(type: string, bytes: Buffer, end: number): number {
   if (type === "assistant") return weights.text;
   if (type === "user") {
     // A line with a tool result is not a prompt, but may have text beside the result.
-    return bytes.subarray(start, end).includes(resultKey) ? weights.text : weights.prompt;
+    return bytes.subarray(Math.max(0, peek.nestedAt), end).includes(resultKey) ? weights.text : weights.prompt;
   }
   return type === "attachment" ? weights.prompt : weights.other;
 }

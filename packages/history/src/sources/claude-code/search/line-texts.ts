@@ -30,12 +30,16 @@ export function textsOf(line: Value): readonly LineText[] {
   }
   if (type === "progress") return [other(stringsIn(line["data"]))];
   if (type === "system" || type === "queue-operation") return [other(stringsIn(line["content"]))];
-  if (typeof type === "string" && repeated.has(type)) return [];
+  if (typeof type === "string" && isRepeated(type)) return [];
   const { type: _type, ...rest } = line;
   return [other(stringsIn(rest))];
 }
 
-/** Lines that are repeated after every turn. They are not searched, because they would fill the results. */
+/** True for lines that are repeated after every turn. They are not searched, because they would fill the results. */
+export function isRepeated(type: string): boolean {
+  return repeated.has(type);
+}
+
 const repeated: ReadonlySet<string> = new Set([
   "last-prompt",
   "ai-title",

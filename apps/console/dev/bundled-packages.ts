@@ -1,0 +1,24 @@
+/** Which packages of others are in the built console: their licences ask to be named wherever it is handed out. */
+import { join } from "node:path";
+import { type Plugin, build } from "vite";
+
+/** The folders of the packages whose modules the build reads, in the order of their names. */
+export async function bundledPackages(): Promise<readonly string[]> {
+  const folders = new Set<string>();
+  const collect: Plugin = {
+    name: "collect-packages",
+    generateBundle() {
+      for (const id of this.getModuleIds()) {
+        const folder = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id.replace(/^\0/, ""))?.[0];
+        if (folder !== undefined) folders.add(folder);
+      }
+    },
+  };
+  await build({
+    configFile: join(import.meta.dirname, "../vite.config.ts"),
+    logLevel: "silent",
+    build: { write: false },
+    plugins: [collect],
+  });
+  return [...folders].toSorted();
+}

@@ -1,0 +1,24 @@
+/** What is measured beside Skein: each library as its documentation sets it up, with its own store where it has one. */
+
+export interface Peer {
+  readonly name: string;
+  /** Whether it says that a session survives the death of its process. */
+  readonly isDurable: boolean;
+  /** What npm installs for it, the one whose version is shown first; nothing for what is here already. */
+  readonly packages: readonly string[];
+  /** The file below `programs`. */
+  readonly program: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const MASTRA = ["@mastra/core", "@mastra/libsql", "@mastra/memory", "@ai-sdk/anthropic", "zod"];
+
+export const PEERS: readonly Peer[] = [
+  { name: "Skein, sqlite", isDurable: true, packages: [], program: "skein" },
+  { name: "Flue, sqlite", isDurable: true, packages: ["@flue/runtime", "valibot"], program: "flue" },
+  { name: "Mastra, durable, libSQL", isDurable: true, packages: MASTRA, program: "mastra", env: { DURABLE: "1" } },
+  { name: "Skein, in memory", isDurable: false, packages: [], program: "skein", env: { STORE: "memory" } },
+  { name: "Mastra, memory in libSQL", isDurable: false, packages: MASTRA, program: "mastra" },
+  { name: "AI SDK", isDurable: false, packages: ["ai", "@ai-sdk/anthropic", "zod"], program: "ai-sdk" },
+  { name: "bare fetch, no library", isDurable: false, packages: [], program: "fetch" },
+];

@@ -1,0 +1,49 @@
+/**
+ * What every measured program does: sessions as fast as it can, or one session whose tool never ends, or going on after
+ * that one was killed. A program brings only how its library makes a session, and how it goes on.
+ */
+import { appendFileSync } from "node:fs";
+import { setInterval } from "node:timers";
+
+export const { SIMULATOR: simulator, PROMPT: prompt, FOLDER: folder, EFFECTS: effects } = process.env;
+export const MODEL = "claude-sonnet-4-5";
+export const TOOL = "add";
+export const DESCRIPTION = "Adds two numbers.";
+
+const [mode, count, concurrency] = process.argv.slice(2);
+
+/** The tool: adds, or, in the session that is to be killed, has its effect and never ends. */
+export async function add({ a, b }) {
+  if (!effects) return a + b;
+  appendFileSync(effects, "effect\n");
+  if (mode === "hang") await new Promise(() => setInterval(() => {}, 1000));
+  return a + b;
+}
+
+/** `turn(n)`: a new session with one prompt, until its answer. `goOn`: what this library offers after a crash, if anything. */
+export async function run({ turn, goOn }) {
+  if (mode === "hang") return turn(0);
+  if (mode === "go-on") return goOn ? goOn() : say({ cannot: true });
+  const total = Number(count);
+  for (let n = 0; n < 20; n++) await turn(`warm-${n}`);
+  const times = [];
+  let next = 0;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: Number(concurrency) }, async () => {
+      while (next < total) {
+        const n = next++;
+        const begun = performance.now();
+        await turn(`${concurrency}-${n}`);
+        times.push(performance.now() - begun);
+      }
+    }),
+  );
+  const seconds = (performance.now() - started) / 1000;
+  say({ times, seconds, megabytes: process.memoryUsage.rss() / 1e6 });
+  process.exit();
+}
+
+export function say(result) {
+  console.log(`RESULT ${JSON.stringify(result)}`);
+}

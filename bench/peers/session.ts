@@ -1,0 +1,148 @@
+/** One measured program: started in its own folder, asked for sessions, killed in the middle of a tool, and started again. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { script } from "@skein/simulator";
+import { runIn } from "../../scripts/pack-packages.ts";
+import type { Peer } from "./peers.ts";
+
+const PROGRAMS = join(import.meta.dirname, "programs");
+
+/** One call of a tool, then an answer: two model calls. */
+const STEPS = [
+  { text: "Let me add.", tools: [{ name: "add", input: { a: 2, b: 2 } }] },
+  { text: "The sum of the two numbers is four, as everybody knows who has learnt to add." },
+];
+
+/** How long a program has to go on after a crash before it counts as one that does not. */
+const PATIENCE_MS = 45_000;
+
+export interface Measured {
+  readonly times: readonly number[];
+  readonly seconds: number;
+  readonly megabytes: number;
+}
+
+/** `secondsUntilAnswer`: from the start of the new process; undefined if no answer came. */
+export interface Crashed {
+  readonly secondsUntilAnswer: number | undefined;
+  readonly effects: number;
+}
+
+/** Installs a peer in a folder of its own, unless that was done before. Answers its version. */
+export function installPeer(place: string, { packages, program }: Peer): string {
+  const [shown] = packages;
+  const folder = join(place, program);
+  // Our own programs run where they are, from the sources.
+  if (shown === undefined) return "this tree";
+  if (!existsSync(join(folder, "node_modules"))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "peer", private: true, type: "module" }));
+    const latest = packages.map((name) => `${name}@latest`);
+    runIn(folder, "npm", "install", "--silent", "--no-audit", "--no-fund", ...latest);
+  }
+  for (const file of ["harness.mjs", `${program}.mjs`]) copyFileSync(join(PROGRAMS, file), join(folder, file));
+  const manifest = readFileSync(join(folder, "node_modules", shown, "package.json"), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+export async function measurePeer(where: Where, count: number, concurrency: number): Promise<Measured> {
+  return withData(where, async (folder) => {
+    const { child, result } = startProgram(where, { FOLDER: folder }, ["measure", String(count), String(concurrency)]);
+    const measured = await Promise.race([result, once(child, "exit").then(() => result)]);
+    return measured as Measured;
+  });
+}
+
+export async function killPeer(where: Where): Promise<Crashed> {
+  return withData(where, async (folder) => {
+    const label = `kill-${where.peer.name}-${Date.now()}`;
+    const effects = join(folder, "effects");
+    const env = { FOLDER: folder, EFFECTS: effects, PROMPT: `Add them. ${script(STEPS, label)}` };
+    const first = startProgram(where, env, ["hang"]);
+    const firstEnd = once(first.child, "exit");
+    await until(() => existsSync(effects), 30_000);
+    first.child.kill("SIGKILL");
+    await firstEnd;
+    const started = performance.now();
+    const second = startProgram(where, env, ["go-on"]);
+    const cannot = second.result.then((said) => "cannot" in said);
+    const answered = until(() => isAnswered(where.simulator, label), PATIENCE_MS);
+    const wentOn = await Promise.race([answered, cannot.then((says) => (says ? false : answered))]);
+    const seconds = (performance.now() - started) / 1000;
+    // An effect that is repeated may come after the answer was asked for.
+    await sleep(200);
+    second.child.kill("SIGKILL");
+    const happened = readFileSync(effects, "utf8").trim().split("\n").length;
+    return { secondsUntilAnswer: wentOn ? seconds : undefined, effects: happened };
+  });
+}
+
+export interface Where {
+  readonly peer: Peer;
+  readonly place: string;
+  readonly simulator: string;
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  /** What the program says at its end. Rejects if it ends without saying it. */
+  readonly result: Promise<Measured | { readonly cannot: true }>;
+}
+
+function startProgram(
+  { peer, place, simulator }: Where,
+  env: Record<string, string>,
+  args: readonly string[],
+): Started {
+  const isOurs = peer.packages.length === 0;
+  const file = join(isOurs ? PROGRAMS : join(place, peer.program), `${peer.program}.mjs`);
+  const flags = [...(isOurs ? ["--conditions=@skein/source"] : []), "--disable-warning=ExperimentalWarning"];
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [...flags, file, ...args], {
+    cwd: isOurs ? PROGRAMS : join(place, peer.program),
+    env: { PATH, HOME, PROMPT: `Add them. ${script(STEPS, "peers")}`, SIMULATOR: simulator, ...peer.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let complaint = "";
+  child.stderr.on("data", (piece: Buffer) => (complaint = `${complaint}${piece.toString()}`.slice(-2000)));
+  const result = new Promise<Measured | { readonly cannot: true }>((resolve, reject) => {
+    createInterface(child.stdout).on("line", (line) => {
+      if (line.startsWith("RESULT ")) resolve(JSON.parse(line.slice(7)) as Measured);
+    });
+    child.once("exit", () => reject(new Error(`${peer.name} ended without a result. ${complaint}`)));
+  });
+  // Whoever kills the program does not wait for its result.
+  result.catch(() => {});
+  return { child, result };
+}
+
+async function withData<Result>(where: Where, work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = mkdtempSync(join(where.place, "data-"));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether the last model call of the session was answered. */
+async function isAnswered(simulator: string, label: string): Promise<boolean> {
+  const query = new URLSearchParams({ label, outcome: "answered" });
+  const answer = (await (await fetch(`${simulator}/simulator/ledger?${query}`)).json()) as {
+    readonly calls: readonly { readonly stopReason: string | null }[];
+  };
+  return answer.calls.some(({ stopReason }) => stopReason === "end_turn");
+}
+
+async function until(condition: () => boolean | Promise<boolean>, limitMs: number): Promise<boolean> {
+  const end = performance.now() + limitMs;
+  while (performance.now() < end) {
+    if (await condition()) return true;
+    await sleep(20);
+  }
+  return false;
+}

@@ -1,0 +1,40 @@
+/** Claude Code reviews a folder behind walls: `node review.ts FOLDER [QUESTION]`. It reads the folder, and nothing else. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createServer } from "skein";
+
+const [
+  folder = ".",
+  question = "Review the code in this folder. Name the three worst problems, each with file and line.",
+] = process.argv.slice(2);
+const data = mkdtempSync(join(tmpdir(), "review-"));
+
+const server = await createServer({
+  port: 0,
+  store: "memory:",
+  data,
+  // The only folder that Claude Code sees, under a name, and only to read. No host is open but that of the model.
+  claude: { folders: { code: { path: resolve(folder), access: "read" } }, hosts: [] },
+  // Without a sandbox nothing runs. It has no shell and no editor, whatever the code under review talks it into.
+  policy: { sandbox: "required", tools: ["Read", "Glob", "Grep"] },
+});
+
+const response = await fetch(`${server.url}/api/v1/query/single`, {
+  method: "POST",
+  headers: { "content-type": "application/json", authorization: `Bearer ${server.key.key}` },
+  body: JSON.stringify({
+    prompt: question,
+    cwd: "code",
+    allowed_tools: ["Read", "Glob", "Grep"],
+    permission_mode: "dontAsk",
+    max_turns: 30,
+  }),
+});
+const answer = (await response.json()) as { result?: string; total_cost_usd?: number; error?: { message: string } };
+console.log(answer.result ?? answer.error?.message);
+console.log(`Cost: $${answer.total_cost_usd ?? 0}`);
+process.exitCode = response.ok ? 0 : 1;
+
+await server.close();
+rmSync(data, { recursive: true, force: true });

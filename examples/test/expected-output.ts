@@ -1,0 +1,13 @@
+/** Every example runs without a key, and says what it is meant to show. */
+export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
+  "first-session": [/The answer is 4/, /session\.completed/],
+  hello: [/The answer is 42/],
+  // Only a module for `skein run --agent`.
+  "own-tool": [],
+  tools: [/"sky":"sunny"/, /2 steps, \$0\n/, /tool_execution/],
+  "frontend-tool": [/awaiting_frontend_tools: pick_colour/, /The other process: accepted/, /answered: "blue"/],
+  "crash-and-resume": [/ended with SIGKILL/, /outcome of this call is unknown/, /Letters: 1$/m],
+  subagents: [/answered: "4"/, /worked for toolu_\w+: 4 messages/],
+  "structured-answer": [/^120 null$/m],
+  mcp: [/mcp__clock__time/, /It is noon in Lisbon/],
+};

@@ -1,0 +1,141 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
+import {
+  type ModelAbilities,
+  type ModelCall,
+  type PreparedCall,
+  type Turn,
+  askedOutput,
+  carriedOver,
+  carryOf,
+} from "@skein/core";
+import { type ContentBlock, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
+import { documentText, effortOf, errorText, plainText, resultText, titleOf } from "../conversation.ts";
+import type { CarriedPart } from "./carried-part.ts";
+
+type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
+
+/** A call in the words of the AI SDK, and what of the conversation the model is not shown. */
+export function callOptions(
+  call: ModelCall,
+  { abilities, provider }: { readonly abilities: ModelAbilities; readonly provider: string },
+): { readonly options: LanguageModelV4CallOptions; readonly leftOut: PreparedCall["leftOut"] } {
+  const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
+  const tools = abilities.tools ? call.tools : [];
+  const output = askedOutput(call, abilities);
+  const system = output?.system ?? call.system;
+  const effort = abilities.thinking ? effortOf(call.thinkingTokens) : undefined;
+  const options: LanguageModelV4CallOptions = {
+    prompt: [
+      ...(system === "" ? [] : [{ role: "system" as const, content: system }]),
+      ...turns.flatMap((turn) => (turn.role === "user" ? userMessages(turn, turns) : assistantMessage(turn))),
+    ],
+    maxOutputTokens: call.maxTokens,
+    ...settingsIn(call.extra, provider),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, input_schema }) => ({
+        type: "function",
+        name,
+        description,
+        inputSchema: input_schema,
+      })),
+      toolChoice: { type: call.toolChoice },
+    }),
+    ...(effort && { reasoning: effort }),
+    ...(output?.schema && { responseFormat: { type: "json", name: output.name, schema: output.schema } }),
+  };
+  return { options, leftOut };
+}
+
+/** Settings that every provider knows have words of their own; the others are for the provider alone. */
+function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV4CallOptions> {
+  const { temperature, top_p, top_k, stop_sequences, ...others } = extra;
+  return {
+    ...(typeof temperature === "number" && { temperature }),
+    ...(typeof top_p === "number" && { topP: top_p }),
+    ...(typeof top_k === "number" && { topK: top_k }),
+    ...(Array.isArray(stop_sequences) && { stopSequences: stop_sequences.map(String) }),
+    ...(Object.keys(others).length > 0 && { providerOptions: { [provider]: others } as SharedV4ProviderOptions }),
+  };
+}
+
+/** A turn of the user. Images of results follow the results: several providers send those inside of results as text. */
+function userMessages({ content }: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
+  const blocks = blocksOf(content);
+  const results = blocks.filter(({ type }) => type === "tool_result");
+  const shown = results.flatMap((result) =>
+    Array.isArray(result["content"]) ? (result["content"] as ContentBlock[]) : [],
+  );
+  const parts = [
+    ...shown.filter(({ type }) => type !== "text"),
+    ...blocks.filter(({ type }) => type !== "tool_result"),
+  ];
+  return [
+    ...(results.length > 0
+      ? [{ role: "tool" as const, content: results.map((result) => toolResult(result, turns)) }]
+      : []),
+    ...(parts.length > 0 ? [{ role: "user" as const, content: parts.map(userPart) }] : []),
+  ];
+}
+
+function toolResult(result: ContentBlock, turns: readonly Turn[]): LanguageModelV4ToolResultPart {
+  const call = turns
+    .flatMap(({ content }) => blocksOf(content))
+    .filter(isToolUse)
+    .find(({ id }) => id === result["tool_use_id"]);
+  const text = resultText(result);
+  const isError = result["is_error"] === true;
+  return {
+    type: "tool-result",
+    toolCallId: call ? providerId(call) : String(result["tool_use_id"]),
+    toolName: call?.name ?? "unknown",
+    output: isError ? { type: "error-text", value: errorText(text) } : { type: "text", value: text },
+  };
+}
+
+function userPart(block: ContentBlock): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (block.type !== "image" && block.type !== "document") return { type: "text", text: plainText(block) };
+  const text = block.type === "document" ? documentText(block) : undefined;
+  if (text !== undefined) return { type: "text", text };
+  const { type, media_type, data, url } = block["source"] as Readonly<Record<string, string | undefined>>;
+  const mediaType = media_type ?? (block.type === "image" ? "image/*" : "application/pdf");
+  return {
+    type: "file",
+    mediaType,
+    data: type === "url" ? { type: "url", url: new URL(String(url)) } : { type: "data", data: String(data) },
+    ...(block.type === "document" && { filename: titleOf(block) }),
+  };
+}
+
+function assistantMessage({ content }: Turn): readonly LanguageModelV4Message[] {
+  const parts = blocksOf(content).flatMap(assistantParts);
+  return parts.length > 0 ? [{ role: "assistant", content: parts }] : [];
+}
+
+function assistantParts(block: ContentBlock): readonly AssistantPart[] {
+  const { metadata, custom, isText } = carriedIn(block);
+  const more = metadata ? { providerOptions: metadata } : {};
+  if (custom !== undefined) return [{ type: "custom", kind: custom as `${string}.${string}`, ...more }];
+  if (isToolUse(block))
+    return [
+      { type: "tool-call", toolCallId: providerId(block), toolName: block.name, input: block.input ?? {}, ...more },
+    ];
+  if (block.type === "thinking")
+    return [{ type: isText ? "text" : "reasoning", text: String(block["thinking"]), ...more }];
+  return [{ type: "text", text: plainText(block), ...more }];
+}
+
+function carriedIn(block: ContentBlock): CarriedPart {
+  return carryOf(block)?.data ?? {};
+}
+
+/** The id that the provider itself gave a call. */
+function providerId(call: ContentBlock): string {
+  return carriedIn(call).id ?? String(call["id"]);
+}

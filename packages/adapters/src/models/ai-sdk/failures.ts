@@ -1,0 +1,54 @@
+import type { APICallError } from "@ai-sdk/provider";
+import { ModelFailure } from "@skein/core";
+import { brokenRequest, rejectedRequest, streamFailure } from "../failures-of-openai.ts";
+
+/** Nobody listens there, or there is no such name. */
+const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
+const FEW_RETRIES = 2;
+
+/** An error that a model object threw, as a fact can tell it. Its request, which it holds, is not told. */
+export function thrownFailure(error: unknown): unknown {
+  if (!isCallError(error)) return brokenRequest(error);
+  const { statusCode, responseHeaders, responseBody } = error;
+  if (statusCode !== undefined && statusCode >= 400)
+    return rejectedRequest(
+      new Response(null, { status: statusCode, headers: headersIn(responseHeaders) }),
+      responseBody ?? "",
+    );
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
+  if (statusCode === undefined)
+    return new ModelFailure(
+      {
+        code: "connection_error",
+        message: `The model could not be reached (${typeof code === "string" ? code : "no connection"}).`,
+      },
+      { retryable: true, ...(NOBODY_THERE.has(String(code)) && { mostRetries: FEW_RETRIES }) },
+    );
+  return new ModelFailure(
+    { code: "stream_broken", message: `The model's answer could not be read: ${error.message}` },
+    { retryable: true },
+  );
+}
+
+/** An error that stands in the stream instead of the rest of the answer. */
+export function partFailure(error: unknown): unknown {
+  if (isCallError(error)) return thrownFailure(error);
+  // Providers hand on what their server said, an error of their own, or a text.
+  const told =
+    error instanceof Error ? { message: error.message } : typeof error === "string" ? { message: error } : error;
+  const failure = streamFailure((told as { readonly error?: unknown } | null)?.error ?? told);
+  return new ModelFailure(failure.failure, { retryable: true });
+}
+
+/** By its name: each provider package may have a copy of the class. */
+function isCallError(error: unknown): error is APICallError {
+  return error instanceof Error && error.name === "AI_APICallError";
+}
+
+function headersIn(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  const { "retry-after": after, "retry-after-ms": afterMs } = headers ?? {};
+  return {
+    ...(after !== undefined && { "retry-after": after }),
+    ...(afterMs !== undefined && { "retry-after-ms": afterMs }),
+  };
+}

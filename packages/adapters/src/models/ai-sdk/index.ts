@@ -1,0 +1,62 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { type Model, type ModelAbilities, ModelFailure, createAnswerStream } from "@skein/core";
+import type { JsonObject, ModelPrice } from "@skein/protocol";
+import { watched } from "../stream-request.ts";
+import { callOptions } from "./call-options.ts";
+import { thrownFailure } from "./failures.ts";
+import { createPartReader } from "./part-reader.ts";
+
+export interface AiSdkOptions {
+  /** A model object of the AI SDK's provider interface, version 4: `google("gemini-3-pro")`, say. */
+  readonly model: LanguageModelV4;
+  readonly abilities?: Partial<ModelAbilities>;
+  readonly price?: ModelPrice | undefined;
+  /** A stream on which nothing arrives for longer is given up. */
+  readonly silenceMs?: number;
+}
+
+const ABILITIES: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+const SILENCE_MS = 300_000;
+
+/**
+ * Any model of the AI SDK's providers. One request for each call: retries, time limits, tools and the log are Skein's. The provider's
+ * package comes with the object, so that this adapter needs none.
+ */
+export function createAiSdkModel({ model, price, silenceMs = SILENCE_MS, ...given }: AiSdkOptions): Model {
+  const abilities = { ...ABILITIES, ...given.abilities };
+  const provider = model.provider.split(".")[0] ?? model.provider;
+
+  return {
+    abilities,
+    price,
+    prepare(call) {
+      const { options, leftOut } = callOptions(call, { abilities, provider });
+      return { api: "ai_sdk", body: JSON.parse(JSON.stringify(options)) as JsonObject, leftOut };
+    },
+    async call(call, onEvent, signal) {
+      const answer = createAnswerStream(call.model, onEvent);
+      const reader = createPartReader(answer);
+      try {
+        // Some models resolve only with the first part: the watch begins before.
+        return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
+          const { options } = callOptions(call, { abilities, provider });
+          const { stream } = await model.doStream({ ...options, abortSignal: watch.signal });
+          for await (const part of stream) {
+            watch.heard();
+            reader.add(part);
+          }
+          watch.signal.throwIfAborted();
+          return reader.end();
+        });
+      } catch (error) {
+        throw error instanceof ModelFailure ? answer.failed(error) : error;
+      }
+    },
+  };
+}
+
+/** Whether a value is a model object of the AI SDK. */
+export function isAiSdkModel(value: unknown): value is LanguageModelV4 {
+  const { specificationVersion, doStream } = (value ?? {}) as Partial<LanguageModelV4>;
+  return specificationVersion === "v4" && typeof doStream === "function";
+}

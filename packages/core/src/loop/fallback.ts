@@ -1,0 +1,28 @@
+import type { ModelFailure } from "../ports/model.ts";
+import type { RunState, SessionState } from "../log/state.ts";
+import { firstModelOf } from "./request.ts";
+
+/** Failures that no retry mends and that another model does not have: the provider refuses this key, or has no such model. */
+const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
+  "authentication_error",
+  "permission_error",
+  "billing_error",
+  "not_found_error",
+  "unknown_model",
+  "no_model",
+]);
+
+/**
+ * The model that is asked after the last attempt of this one failed: the next of the agent's list. Undefined at the end of the
+ * list, and for a failure that every model would have, such as a request that makes no sense.
+ */
+export function fallbackAfter(
+  { retryable, failure }: ModelFailure,
+  state: SessionState,
+  { fallback }: RunState,
+): string | undefined {
+  if (!retryable && !REFUSALS_TO_SERVE.has(failure.code)) return undefined;
+  const models = state.agent?.fallback_models ?? [];
+  const first = firstModelOf(state);
+  return models.slice(fallback ? models.indexOf(fallback.model) + 1 : 0).find((name) => name !== first);
+}

@@ -1,0 +1,104 @@
+import type { AgentConfig, Event, JsonObject } from "@skein/protocol";
+import type { Records, StoredRecord } from "../ports/records.ts";
+import type { Store } from "../ports/store.ts";
+
+/** What stands in the place of a system prompt for whoever may only read. */
+export const HIDDEN_PROMPT = "[hidden: this key may only read]";
+
+/**
+ * A store as whoever may only read sees it: without the system prompts of agents, unless an agent shows its own
+ * (`show_system_prompt`). Routes, streams, exports, webhooks and SQL for readers are made from this store, so all of them
+ * hide the same. What is not a prompt is unchanged.
+ */
+export function withHiddenPrompts(store: Store): Store {
+  return {
+    ...store,
+    read: async (sessionId, options) => (await store.read(sessionId, options)).map(shownEvent),
+    async *follow(sessionId, options, signal) {
+      for await (const event of store.follow(sessionId, options, signal)) yield shownEvent(event);
+    },
+    async *scan(after) {
+      for await (const event of store.scan(after)) yield shownEvent(event);
+    },
+    onNews: (listener) => store.onNews((sessionId, events) => listener(sessionId, events?.map(shownEvent))),
+    // A snapshot has the prompt inside; without one the state is folded from the log.
+    readSnapshot: async () => undefined,
+    records: shownRecords(store.records),
+  };
+}
+
+function shownEvent(event: Event): Event {
+  switch (event.event_type) {
+    case "session.created": {
+      const agent = shownConfig(event.data.agent);
+      return agent === event.data.agent ? event : { ...event, data: { ...event.data, agent } };
+    }
+    case "prompt.accepted": {
+      const { options } = event.data;
+      return options ? { ...event, data: { ...event.data, options: shownOptions(options) } } : event;
+    }
+    default:
+      return event;
+  }
+}
+
+function shownConfig(config: AgentConfig): AgentConfig {
+  if (config.show_system_prompt) return config;
+  const claude = config.extras["claude"] as JsonObject | undefined;
+  return {
+    ...config,
+    system_prompt: hidden(config.system_prompt),
+    extras: claude ? { ...config.extras, claude: shownOptions(claude) } : config.extras,
+  };
+}
+
+/** The options of a Claude Code session or run: its prompts, and those of its subagents. */
+function shownOptions(options: JsonObject): JsonObject {
+  const { system_prompt, system_prompt_append, agents } = options;
+  return {
+    ...options,
+    ...(typeof system_prompt === "string" && { system_prompt: hidden(system_prompt) }),
+    ...(typeof system_prompt_append === "string" && { system_prompt_append: hidden(system_prompt_append) }),
+    ...(isObject(agents) && {
+      agents: Object.fromEntries(
+        Object.entries(agents).map(([name, agent]) => [
+          name,
+          isObject(agent) ? { ...agent, prompt: HIDDEN_PROMPT } : agent,
+        ]),
+      ),
+    }),
+  };
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Nothing is hidden where there is nothing. */
+function hidden(prompt: string): string {
+  return prompt === "" ? "" : HIDDEN_PROMPT;
+}
+
+function shownRecords(records: Records): Records {
+  return {
+    ...records,
+    async get(tenant, kind, id) {
+      const record = await records.get(tenant, kind, id);
+      return record && shownRecord(record);
+    },
+    async list(query) {
+      const page = await records.list(query);
+      return { ...page, items: page.items.map(shownRecord) };
+    },
+    async *scan() {
+      for await (const record of records.scan()) yield shownRecord(record);
+    },
+  };
+}
+
+function shownRecord(record: StoredRecord): StoredRecord {
+  if (record.kind !== "agent" && record.kind !== "agent_version") return record;
+  const agent = record.value as { readonly config: AgentConfig };
+  const config = shownConfig(agent.config);
+  return { ...record, value: { ...agent, config, system_prompt: config.system_prompt } };
+}

@@ -1,0 +1,169 @@
+/** The models that an agent falls back on, on real servers that fail in real ways. */
+import { type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Store, createMemoryStore, createModels } from "@skein/core";
+import type { Event } from "@skein/protocol";
+import { createAgent } from "skein";
+import { expect, onTestFinished, test } from "vitest";
+
+type Answering = (response: ServerResponse, request: number) => void;
+
+/** What a server of a model does: answers, rejects with a status, or breaks off after some words. */
+const answers: Answering = (response) =>
+  void sse(response, [words("Served."), DONE, counts(10, 2)]).end("data: [DONE]\n\n");
+const rejects =
+  (status: number, error: object = { message: "No." }): Answering =>
+  (response) =>
+    void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+const breaksOff: Answering = (response) => {
+  sse(response, [counts(10, 3), words("Half of ")]);
+  setTimeout(() => response.destroy(), 20);
+};
+const hangs: Answering = (response) => void sse(response, [words("Slowly")]);
+
+const words = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+const counts = (prompt_tokens: number, completion_tokens: number) => ({
+  choices: [],
+  usage: { prompt_tokens, completion_tokens },
+});
+const DONE = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
+
+function sse(response: ServerResponse, chunks: readonly object[]): ServerResponse {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const chunk of chunks) response.write(`data: ${JSON.stringify({ id: "1", model: "m", ...chunk })}\n\n`);
+  return response;
+}
+
+/** A store with a model for each name. Returns how often each was asked. */
+async function models(
+  behaviours: Readonly<Record<string, Answering>>,
+): Promise<{ store: Store; asked: Record<string, number> }> {
+  const store = createMemoryStore();
+  const asked: Record<string, number> = {};
+  for (const [name, behaves] of Object.entries(behaviours)) {
+    asked[name] = 0;
+    const server = createServer((request, response) => {
+      asked[name] = (asked[name] ?? 0) + 1;
+      request.resume().once("end", () => behaves(response, asked[name] ?? 0));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => server.close().closeAllConnections());
+    await createModels({ records: store.records }).add({
+      name: `openai-compatible/${name}`,
+      settings: {
+        url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+        price: { input: name === "first" ? 1000 : 10, output: name === "first" ? 1000 : 10, date: "2026-11-01" },
+      },
+    });
+  }
+  return { store, asked };
+}
+
+const LIST = {
+  model: "openai-compatible/first",
+  fallback_models: ["openai-compatible/second", "openai-compatible/third"],
+};
+
+async function run(store: Store, options: { readonly sessionId?: string; readonly max_retries?: number } = {}) {
+  const { sessionId, max_retries = 1 } = options;
+  const agent = createAgent({ store, ...LIST, max_retries, base_delay: 0.01, silenceMs: 5000 });
+  const events: Event[] = [];
+  try {
+    const result = await agent.run("Hi", {
+      onEvent: (event) => void events.push(event),
+      ...(sessionId !== undefined && { sessionId }),
+    });
+    const changes = events.flatMap((event) =>
+      event.event_type === "step.retried" && event.data.model !== undefined
+        ? [[event.data.error.code, event.data.model]]
+        : [],
+    );
+    return { result, events, changes };
+  } finally {
+    await agent.close();
+  }
+}
+
+test("an overloaded model is tried again, and then the next of the list is asked; the change is in the log", async () => {
+  const { store, asked } = await models({ first: rejects(503), second: answers, third: answers });
+  const { result, changes } = await run(store, { max_retries: 2 });
+  expect(result).toMatchObject({ finalAnswer: "Served.", error: null });
+  expect(asked).toEqual({ first: 3, second: 1, third: 0 });
+  expect(changes).toEqual([["overloaded_error", "openai-compatible/second"]]);
+  // 10 tokens in and 2 out, at $10 for a million.
+  expect(result.cost).toMatchObject({ model_id: "openai-compatible/second", total_cost: 0.00012 });
+});
+
+test.each([
+  ["a wrong key", rejects(401), "authentication_error"],
+  ["a closed account", rejects(402), "billing_error"],
+  ["a model that is gone", rejects(404), "not_found_error"],
+])("%s is not tried again: the next of the list is asked at once", async (_, first, code) => {
+  const { store, asked } = await models({ first, second: answers, third: answers });
+  const { result, changes } = await run(store);
+  expect(result.finalAnswer).toBe("Served.");
+  expect(asked).toEqual({ first: 1, second: 1, third: 0 });
+  expect(changes).toEqual([[code, "openai-compatible/second"]]);
+});
+
+test("a request that every model would reject fails the run, and no other model is asked", async () => {
+  const { store, asked } = await models({ first: rejects(400), second: answers, third: answers });
+  const { result } = await run(store);
+  expect(result.error).toMatchObject({ code: "invalid_request_error" });
+  expect(asked).toEqual({ first: 1, second: 0, third: 0 });
+});
+
+test("when the whole list fails the run fails with the last reason, and the next run starts with the first model", async () => {
+  let isUp = false;
+  const first: Answering = (response, request) => (isUp ? answers : rejects(503))(response, request);
+  const { store, asked } = await models({ first, second: rejects(401), third: rejects(500) });
+  const { result, changes } = await run(store);
+  expect(result.error).toMatchObject({ code: "api_error" });
+  expect(changes.map(([, model]) => model)).toEqual(LIST.fallback_models);
+  expect(asked).toEqual({ first: 2, second: 1, third: 2 });
+  isUp = true;
+  const next = await run(store, { sessionId: result.sessionId });
+  expect(next).toMatchObject({ result: { finalAnswer: "Served.", error: null }, changes: [] });
+  expect(asked).toEqual({ first: 3, second: 1, third: 2 });
+});
+
+test("what a broken answer cost is counted under its own model, and the answer under the one that gave it", async () => {
+  const { store } = await models({ first: breaksOff, second: answers, third: answers });
+  const { result, events } = await run(store, { max_retries: 0 });
+  expect(result.finalAnswer).toBe("Served.");
+  const [retried] = events.filter((event) => event.event_type === "step.retried");
+  expect(retried?.data).toMatchObject({
+    model: "openai-compatible/second",
+    lost: { model: "openai-compatible/first", cost: { model: "openai-compatible/first" } },
+  });
+  const [answered] = events.filter((event) => event.event_type === "step.generated");
+  expect(answered?.data).toMatchObject({
+    model: "openai-compatible/second",
+    usage: { input_tokens: 10, output_tokens: 2 },
+  });
+});
+
+test("a process that ends while the fallback answers leaves the rest to another one, which asks the fallback alone", async () => {
+  let isUp = false;
+  const second: Answering = (response, request) => (isUp ? answers : hangs)(response, request);
+  const { store, asked } = await models({ first: rejects(401), second, third: answers });
+  const one = createAgent({ store, ...LIST });
+  let sessionId = "";
+  const ended = one.run("Hi", { onEvent: (event) => void (sessionId = event.session_id) }).catch(() => undefined);
+  await expect.poll(() => asked["second"]).toBe(1);
+  await one.close();
+  await ended;
+  isUp = true;
+  const other = createAgent({ store, ...LIST });
+  onTestFinished(() => other.close());
+  expect(await other.resume(sessionId)).toMatchObject({ finalAnswer: "Served.", error: null });
+  expect(asked).toEqual({ first: 1, second: 2, third: 0 });
+});
+
+test.each([
+  [{ fallback_models: ["openai-compatible/a", "openai-compatible/a"] }, /twice/],
+  [{ fallback_models: [""] }, /fallback_models/],
+  [{ fallback_models: ["x"], runtime: "claude-code" as const }, /fallback_model of the Claude API/],
+])("a fallback list that makes no sense is rejected: %j", (options, sentence) => {
+  expect(() => createAgent({ store: createMemoryStore(), ...options })).toThrow(sentence);
+});

@@ -1,0 +1,21 @@
+/** CHANGELOG.md: what changed for users, the newest version first, and above it what is not released yet. */
+
+const UNRELEASED = "## Unreleased";
+
+/** What the next release would say. */
+export function unreleased(changelog: string): string {
+  const [, after] = changelog.split(`${UNRELEASED}\n`);
+  if (after === undefined) throw new Error(`CHANGELOG.md has no section "${UNRELEASED}".`);
+  return (after.split(/^## /m)[0] ?? "").trim();
+}
+
+/** The changelog once this version is out: the section gets its name and the day, and a new one begins above it. */
+export function releaseChangelog(changelog: string, version: string, day: string): string {
+  if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
+    throw new Error(`"${version}" is not a version. Expected for example 0.1.0 or 1.0.0-beta.1.`);
+  if (new RegExp(`^## ${version.replaceAll(".", String.raw`\.`)}(?: |$)`, "m").test(changelog))
+    throw new Error(`CHANGELOG.md already has the version ${version}.`);
+  if (unreleased(changelog) === "")
+    throw new Error(`The section "${UNRELEASED}" of CHANGELOG.md is empty: write down what changes for users.`);
+  return changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## ${version} (${day})`);
+}
