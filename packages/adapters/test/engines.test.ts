@@ -199,6 +199,25 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
+  test("a session that Restate cannot hand to anybody is driven all the same, once, also when its attempt comes late", async () => {
+    const { service, balancer, store, register, prompted, answers } = await cluster();
+    const held = Promise.withResolvers<void>();
+    const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
+    await register();
+    balancer.remove(port);
+    balancer.cut();
+    const script = await prompted();
+    await expect.poll(driving, SOON).toBe(1);
+    // Restate tries again all the while: now it reaches the worker.
+    balancer.add(port);
+    const late = await prompted();
+    await expect.poll(() => begun.includes(late.sessionId), SOON).toBe(true);
+    held.resolve();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    await expect.poll(() => answers(late), SOON).toBe(1);
+    expect(begun.filter((id) => id === script.sessionId)).toHaveLength(1);
+  });
+
   test("a cluster that does not answer is named, with what to check", async () => {
     const away = createIngress({ urls: [nobodyListens], service: "none" });
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);

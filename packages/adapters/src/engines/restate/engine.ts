@@ -36,12 +36,20 @@ const SEND_AGAIN_MS = 5000;
 const BUSY_MS = 250;
 /** Beyond the lease that others have: a renewal may have begun later than the claim here. */
 const CLOCK_SLACK_MS = 1000;
+/**
+ * A session that has been due for so long although it was announced is driven without Restate: the part of Restate that has its
+ * wake-up is down, or is being taken over by another node.
+ */
+const UNPLACED_MS = 3000;
+/** The lease of such a drive is so many times as long, so that an attempt of Restate that comes late does not take it. */
+const UNPLACED_LEASES = 3;
 /** At most so many overdue sessions of one tenant are sent in one sweep. */
 const PER_TENANT = 100;
 
 /**
  * Drives sessions that Restate hands to this process. Restate places, retries and times; `due_at` in the store stays the
- * truth. One attempt at a time runs for a session, so that a new attempt may take the lease of the one before it.
+ * truth, so that workers also drive what Restate hands to nobody. One attempt at a time runs for a session, so that a new
+ * attempt may take the lease of the one before it.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;
@@ -108,6 +116,22 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     over.removeEventListener("abort", drive.stop);
   }
 
+  /** Drives a session that Restate does not hand to anybody, if a place is free. */
+  async function driveUnplaced({ sessionId, tenant }: DueSession): Promise<void> {
+    const giveBack = places.tryTake(tenant);
+    if (!giveBack) return;
+    try {
+      const asked = now();
+      const claim = await store.claim({ owner, leaseMs: leaseMs * UNPLACED_LEASES, sessionId });
+      if (claim.kind !== "leased") return;
+      await drives.begin({ ...claim, asked, yieldAt: asked + sliceMs }).done;
+    } finally {
+      giveBack();
+    }
+    const due = await dueOf(sessionId);
+    if (due) await sender.send(nextOf(due));
+  }
+
   async function sweep(isFreed = false): Promise<void> {
     const overdue = await store.due({
       before: isFreed ? now() : now() - OVERDUE_MS,
@@ -116,19 +140,23 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     });
     const stretch = Math.floor(now() / SEND_AGAIN_MS);
     for (const [sessionId, last] of sent) if (last < stretch) sent.delete(sessionId);
-    for (const { sessionId, lastSequence } of overdue) {
+    for (const session of overdue) {
+      const { sessionId, lastSequence, dueAt } = session;
+      if (dueAt < now() - UNPLACED_MS && !drives.find(sessionId)) void driveUnplaced(session).catch(reportUnknown);
       if ((sent.get(sessionId) === stretch && !isFreed) || drives.find(sessionId)) continue;
       sent.set(sessionId, stretch);
       sender.offer({ sessionId, key: `${lastSequence}:${isFreed ? `freed:${now()}` : `overdue:${stretch}`}` });
     }
   }
 
+  function reportUnknown(error: unknown): void {
+    if (!isKnownError(error, "closed", "not_found", "store_unavailable")) report(error);
+  }
+
   function sweepAgain(): void {
     sweeps = setTimeout(() => {
       void sweep()
-        .catch((error) => {
-          if (!isKnownError(error, "closed", "store_unavailable")) report(error);
-        })
+        .catch(reportUnknown)
         .finally(() => {
           if (!stopping.signal.aborted) sweepAgain();
         });
