@@ -11,7 +11,7 @@ import type { CallCost } from "./usage.ts";
 export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 
 /** The day on which the figures were last compared with the published list. */
-export const PRICES_VERSION = "2026-11-15";
+export const PRICES_VERSION = "2026-11-18";
 
 /** What one million tokens cost, in micro-dollars. It is also what one token costs, in pico-dollars. */
 export interface TokenPrices {
@@ -269,7 +269,7 @@ interface FoundPrice {
  * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
  * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
  */
-const modelName =
+export const MODEL_NAME =
   /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
 const known = new Map<string, FoundPrice | undefined>();
@@ -284,7 +284,7 @@ function findPrice(model: string): FoundPrice | undefined {
 
 function lookUp(model: string): FoundPrice | undefined {
   const resource = model.startsWith("arn:") ? model.slice(model.lastIndexOf("/") + 1) : model;
-  const groups = resource.length > 200 ? undefined : modelName.exec(resource.toLowerCase())?.groups;
+  const groups = resource.length > 200 ? undefined : MODEL_NAME.exec(resource.toLowerCase())?.groups;
   const family = groups?.["family"]?.replaceAll(/(?<=\d)\.(?=\d)/g, "-");
   const price = family === undefined ? undefined : byFamily.get(family);
   if (!price) return undefined;

@@ -53,11 +53,13 @@ async function twoTenants() {
   const agent = (await inject("POST", "/v1/agents", mine.admin, { name: "A" })).json<{ id: string }>();
   const made = (await inject("POST", `/v1/agents/${agent.id}/sessions`, mine.run, {})).json<{ id: string }>();
   const accepted = await createSessions({ store, tenant: "mine" }).prompt(made.id, "Hello.");
+  const model = (await inject("POST", "/v1/models", mine.admin, { name: "claude-opus-5-5" })).json<{ id: string }>();
   const fill = (path: string): string =>
     path
       .replace(":agent_id", agent.id)
       .replace(":session_id", made.id)
       .replace(":run_id", accepted.runId)
+      .replace(":model_id", model.id)
       .replace(":tool_use_id", "call_1")
       .replace(":file_id", "file_1")
       .replace(":offset", "0")

@@ -1,5 +1,5 @@
 /** The price table in SQL: the rates of a model, and the cost of a call. A test compares it with `priceCall`. */
-import { PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+import { MODEL_NAME, PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 
 const rates = ({ input, output, cache_write_5m, cache_write_1h, cache_read }: TokenPrices): string =>
   `{input: ${input}::BIGINT, output: ${output}::BIGINT, write_5m: ${cache_write_5m}::BIGINT, write_1h: ${cache_write_1h}::BIGINT, read: ${cache_read}::BIGINT}`;
@@ -17,9 +17,8 @@ const families = [
     `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`,
 );
 
-const NAME =
-  "^(?:(?:bedrock|vertex_ai|openrouter)/)?(?:anthropic/)?(?:([a-z]{2,6}(?:-gov)?)\\.)?(?:anthropic\\.)?((?:claude|gpt)-[a-z0-9.-]+?)" +
-  "(?:[-@]\\d{8}|-latest|@default)?(?:-v\\d+)?(?::\\d+)?(?:\\[1m\\])?$";
+/** The groups of the name in DuckDB have numbers: the region, then the family. */
+const NAME = MODEL_NAME.source.replaceAll(/\?<\w+>/g, "");
 
 /** Replaces a dot between digits with a dash. Done twice, because matches do not overlap. */
 const dashed = (text: string): string =>
