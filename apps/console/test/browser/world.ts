@@ -1,10 +1,11 @@
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { type Client, createClient } from "@skein/client";
 import type { Step } from "@skein/simulator";
 import type { BrowserContext, Page } from "playwright-core";
-import { build } from "vite";
 import { openBrowser } from "../../dev/browser.ts";
 import { type Platform, startPlatform } from "../../dev/platform.ts";
 import { type ScriptedModel, startScriptedModel } from "../../dev/scripted-model.ts";
@@ -81,13 +82,10 @@ function builtConsole(): Promise<string> {
     // The install has built it; what was changed since is built again, beside it.
     if (isNewerThanSources(join(installed, "index.html"))) return installed;
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
-    await build({
-      configFile: join(CONSOLE, "vite.config.ts"),
-      logLevel: "error",
-      build: { outDir, emptyOutDir: true },
-      // A test process is no production by itself, and React would be its larger half for developers.
-      define: { "process.env.NODE_ENV": '"production"' },
-    });
+    // In a process of its own: in that of a test, Vite and React would be their halves for developers.
+    const command = [join(ROOT, "node_modules/vite/bin/vite.js"), "build", "--outDir", outDir, "--emptyOutDir"];
+    const env = { ...process.env, NODE_ENV: "production" };
+    await promisify(execFile)(process.execPath, [...command, "--logLevel", "error"], { cwd: CONSOLE, env });
     return outDir;
   })();
   return built;

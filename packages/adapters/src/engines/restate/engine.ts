@@ -41,8 +41,6 @@ const CLOCK_SLACK_MS = 1000;
  * wake-up is down, or is being taken over by another node.
  */
 const UNPLACED_MS = 3000;
-/** The lease of such a drive is so many times as long, so that an attempt of Restate that comes late does not take it. */
-const UNPLACED_LEASES = 3;
 /** At most so many overdue sessions of one tenant are sent in one sweep. */
 const PER_TENANT = 100;
 
@@ -122,7 +120,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (!giveBack) return;
     try {
       const asked = now();
-      const claim = await store.claim({ owner, leaseMs: leaseMs * UNPLACED_LEASES, sessionId });
+      // Long enough, between two renewals, that an attempt of Restate which comes late does not take it.
+      const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
       if (claim.kind !== "leased") return;
       await drives.begin({ ...claim, asked, yieldAt: asked + sliceMs }).done;
     } finally {
