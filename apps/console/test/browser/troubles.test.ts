@@ -55,6 +55,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const page = await world.open(`/sessions/${id}`, context);
     await page.getByText("Four.", { exact: true }).waitFor();
     await world.crash(async () => {
+      await page.getByText("No connection for").waitFor();
       // The hour passes for the page alone: its timers run, and every attempt fails.
       await context.clock.fastForward(3_600_000);
       await page.getByText("No connection for 1 h").waitFor();

@@ -122,8 +122,12 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
     async crash(whileGone) {
       const { port } = world.platform;
       await world.platform.kill();
-      await whileGone?.();
-      world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
+      try {
+        await whileGone?.();
+      } finally {
+        // The tests after this one need it, however this one ends.
+        world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
+      }
     },
     async begin(agentName, prompt, steps) {
       const id = await world.create(agentName, prompt.slice(0, 60));
