@@ -108,6 +108,8 @@ export interface ChildStart extends WaysOutStart {
   readonly places?: readonly SandboxPlace[];
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
+  /** Aborts when nobody waits for it any longer, also while it is starting. */
+  readonly givenUp?: AbortSignal;
 }
 
 /** Tools that change nothing: whether they ran twice, nobody can tell. */
@@ -223,8 +225,17 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     },
   };
 
+  start.givenUp?.addEventListener("abort", () => {
+    killed = true;
+    process?.kill("SIGKILL");
+  });
+  /** One that does not come up leaves nothing open. */
+  const cannotStart = async (error: unknown): Promise<never> => {
+    await ways?.close();
+    throw error;
+  };
   const query = start.ahead
-    ? (await sdk.startup({ options: all })).query(inbox.messages())
+    ? (await sdk.startup({ options: all }).catch(cannotStart)).query(inbox.messages())
     : sdk.query({ prompt: inbox.messages(), options: all });
 
   const ended = listen();

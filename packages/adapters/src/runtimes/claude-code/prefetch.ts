@@ -14,6 +14,8 @@ export interface Prefetch {
 interface Started {
   readonly sessionId: string;
   readonly child: Promise<Child | undefined>;
+  /** Ends it also while it is starting. */
+  readonly giveUp: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -26,10 +28,12 @@ export function createPrefetch(
 ): Prefetch & { claim(sessionId: string): Promise<Child | undefined>; readonly size: number; close(): void } {
   const ready = new Map<string, Started>();
   const reserved = new Map<string, Started>();
+  let isClosed = false;
 
   function end(started: Started | undefined): void {
     if (!started) return;
     clearTimeout(started.timer);
+    started.giveUp();
     void started.child.then((child) => child?.kill());
   }
 
@@ -44,11 +48,12 @@ export function createPrefetch(
       return ready.size + reserved.size;
     },
     prepare(kind, request) {
-      if (maxAhead === 0 || ready.has(kind)) return;
+      if (isClosed || maxAhead === 0 || ready.has(kind)) return;
+      const givenUp = new AbortController();
       // One that could not be started is none: the session that needs it will say why.
-      const child = start({ ...request, ahead: true }).catch(() => undefined);
+      const child = start({ ...request, ahead: true, givenUp: givenUp.signal }).catch(() => undefined);
       const timer = setTimeout(() => remove(ready, kind), idleMs).unref();
-      ready.set(kind, { sessionId: request.sessionId, child, timer });
+      ready.set(kind, { sessionId: request.sessionId, child, giveUp: () => givenUp.abort(), timer });
       void child
         .then((up) => up?.ended)
         .then(() => (ready.get(kind)?.child === child ? remove(ready, kind) : undefined));
@@ -76,6 +81,7 @@ export function createPrefetch(
       return child?.isOver ? undefined : child;
     },
     close() {
+      isClosed = true;
       for (const kind of ready.keys()) remove(ready, kind);
       for (const sessionId of reserved.keys()) remove(reserved, sessionId);
     },
