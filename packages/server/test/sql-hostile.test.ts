@@ -253,13 +253,15 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
   });
 
   // S-61
-  test("of 20 heavy statements at once two run and the others are told to come again; the API goes on answering", async () => {
+  test("of 20 heavy statements two run at a time, and those that found no place are told to come again; the API goes on answering", async () => {
     const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));
     const health = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/health`)));
     expect(health.map(({ status }) => status)).toEqual(health.map(() => 200));
     const statuses = (await Promise.all(heavy)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 422)).toHaveLength(2);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(18);
+    const ran = statuses.filter((status) => status === 422).length;
+    // Who waits gets the place of one that was stopped, if that is in time.
+    expect([2, 3, 4]).toContain(ran);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(20 - ran);
   });
 
   test("in the end the server is the same process, still answers, wrote nothing, called nobody, and leaves no process behind", async () => {

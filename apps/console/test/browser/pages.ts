@@ -104,7 +104,8 @@ export function describePages(shared: { readonly world: World }): void {
           .toBe("completed");
         const page = await world.open("/sql");
         await page.getByRole("button", { name: "How do sessions end?" }).click();
-        await page.locator(".res tbody tr").first().waitFor({ timeout: 80_000 });
+        await page.locator(".res tbody tr, .sql-problem").first().waitFor({ timeout: 80_000 });
+        expect(await page.locator(".sql-problem").allInnerTexts()).toEqual([]);
         await expect.poll(() => page.url()).toContain("q=");
         await page.getByRole("button", { name: "Chart" }).click();
         await page.locator(".resfig rect").first().waitFor();
