@@ -1,4 +1,4 @@
-import type { Client } from "@skein/client";
+import { type Client, SkeinError } from "@skein/client";
 
 interface SqlColumn {
   readonly name: string;
@@ -21,10 +21,25 @@ interface Line {
   readonly error?: { message: string };
 }
 
+/** How often a statement is asked that found no place among those that run, and how long is waited in between. */
+const TRIES = 4;
+const PAUSE_MS = 2000;
+
+/** The answer of the server; a statement that finds no place waits for its turn here. */
+async function answered(client: Client, statement: string, signal: AbortSignal | undefined): Promise<unknown> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await client.askSql({ body: { sql: statement }, ...(signal && { signal }) });
+    } catch (error) {
+      if (!(error instanceof SkeinError) || error.status !== 429 || tries === TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+}
+
 /** Asks one statement and reads the whole answer: at most 10 MiB, which is what the server sends. */
 export async function askSql(client: Client, statement: string, signal?: AbortSignal): Promise<SqlAnswer> {
   const started = performance.now();
-  const body: unknown = await client.askSql({ body: { sql: statement }, ...(signal && { signal }) });
+  const body = await answered(client, statement, signal);
   const text = typeof body === "string" ? body : new TextDecoder().decode(body as ArrayBuffer);
   let columns: SqlColumn[] = [];
   let end: Line["end"];
