@@ -23,6 +23,7 @@ describe("the audit log of a server", () => {
     await call("POST", "/v1/webhooks", { url: "http://127.0.0.1:9/secret-path", events: ["session.completed"] });
     expect((await ci("DELETE", path)).status).toBe(204);
     expect((await caller(url, "skein_wrong")("GET", "/v1/me")).status).toBe(401);
+    expect((await call("POST", "/v1/login", { key: key.body["key"] })).status).toBe(204);
     expect((await call("DELETE", `/v1/keys/${key.body.id}`)).status).toBe(204);
 
     const { body } = await call("GET", "/v1/audit?limit=200");
@@ -39,6 +40,7 @@ describe("the audit log of a server", () => {
       ["webhook.create", admin, "127.0.0.1:9", "done"],
       ["session.delete", "ci", id, "done"],
       ["key.wrong", null, null, "refused"],
+      ["login", "ci", null, "done"],
       ["key.revoke", admin, key.body.id, "done"],
     ]);
     expect(body.data.every(({ address, request_id }: Entry) => address === "127.0.0.1" && request_id !== null)).toBe(

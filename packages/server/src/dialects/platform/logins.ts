@@ -13,6 +13,8 @@ export const loginHandlers = {
       throw new ApiError("unauthorized", keys.problemWith(body.key));
     }
     reply.header("set-cookie", loginCookie(request.headers, await logins.begin(principal)));
+    // Whose login it is, for the audit log.
+    request.principal = principal;
     return undefined;
   },
   async logout(_, { shared, request, reply }) {
