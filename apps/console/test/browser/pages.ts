@@ -102,6 +102,12 @@ export function describePages(shared: { readonly world: World }): void {
             timeout: 10_000,
           })
           .toBe("completed");
+        // The first statement of a server starts its sandbox, and pages that were closed meanwhile may have a place in it.
+        const headers = { "x-api-key": world.platform.key, "content-type": "application/json" };
+        const request = { method: "POST", headers, body: JSON.stringify({ sql: "SELECT 1" }) };
+        await expect
+          .poll(async () => (await fetch(`${world.url}/v1/sql`, request)).status, { timeout: 100_000 })
+          .toBe(200);
         const page = await world.open("/sql");
         await page.getByRole("button", { name: "How do sessions end?" }).click();
         await page.locator(".res tbody tr, .sql-problem").first().waitFor({ timeout: 80_000 });
