@@ -1,4 +1,5 @@
-import type { ContentBlock } from "@skein/protocol";
+import type { Turn } from "@skein/core";
+import { type ContentBlock, type ToolUseBlock, blocksOf, isToolUse } from "@skein/protocol";
 
 /** How much a model is asked to think, in the words that most providers share; undefined for not at all. */
 export function effortOf(thinkingTokens: number): "low" | "medium" | "high" | undefined {
@@ -43,4 +44,29 @@ export function titleOf({ title }: ContentBlock): string {
 /** The text of a block; for a block of another kind, what it holds. */
 export function plainText(block: ContentBlock): string {
   return typeof block["text"] === "string" ? block["text"] : JSON.stringify(block);
+}
+
+/** A turn of the user in two parts: its results, and everything else with what results hold beside text. */
+export function splitTurn({ content }: Turn): {
+  readonly results: readonly ContentBlock[];
+  readonly parts: readonly ContentBlock[];
+} {
+  const blocks = blocksOf(content);
+  const results = blocks.filter(({ type }) => type === "tool_result");
+  const shown = results.flatMap((result) =>
+    Array.isArray(result["content"]) ? (result["content"] as ContentBlock[]) : [],
+  );
+  const parts = [
+    ...shown.filter(({ type }) => type !== "text"),
+    ...blocks.filter(({ type }) => type !== "tool_result"),
+  ];
+  return { results, parts };
+}
+
+/** The call that a result belongs to, if the conversation still has it. */
+export function callOf(result: ContentBlock, turns: readonly Turn[]): ToolUseBlock | undefined {
+  return turns
+    .flatMap(({ content }) => blocksOf(content))
+    .filter(isToolUse)
+    .find(({ id }) => id === result["tool_use_id"]);
 }

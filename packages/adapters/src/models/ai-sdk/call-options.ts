@@ -16,7 +16,16 @@ import {
   carryOf,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
-import { documentText, effortOf, errorText, plainText, resultText, titleOf } from "../conversation.ts";
+import {
+  callOf,
+  documentText,
+  effortOf,
+  errorText,
+  plainText,
+  resultText,
+  splitTurn,
+  titleOf,
+} from "../conversation.ts";
 import type { CarriedPart } from "./carried-part.ts";
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
@@ -66,16 +75,8 @@ function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV
 }
 
 /** A turn of the user. Images of results follow the results: several providers send those inside of results as text. */
-function userMessages({ content }: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
-  const blocks = blocksOf(content);
-  const results = blocks.filter(({ type }) => type === "tool_result");
-  const shown = results.flatMap((result) =>
-    Array.isArray(result["content"]) ? (result["content"] as ContentBlock[]) : [],
-  );
-  const parts = [
-    ...shown.filter(({ type }) => type !== "text"),
-    ...blocks.filter(({ type }) => type !== "tool_result"),
-  ];
+function userMessages(turn: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
+  const { results, parts } = splitTurn(turn);
   return [
     ...(results.length > 0
       ? [{ role: "tool" as const, content: results.map((result) => toolResult(result, turns)) }]
@@ -85,10 +86,7 @@ function userMessages({ content }: Turn, turns: readonly Turn[]): readonly Langu
 }
 
 function toolResult(result: ContentBlock, turns: readonly Turn[]): LanguageModelV4ToolResultPart {
-  const call = turns
-    .flatMap(({ content }) => blocksOf(content))
-    .filter(isToolUse)
-    .find(({ id }) => id === result["tool_use_id"]);
+  const call = callOf(result, turns);
   const text = resultText(result);
   const isError = result["is_error"] === true;
   return {

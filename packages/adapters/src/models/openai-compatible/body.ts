@@ -9,7 +9,17 @@ import {
   isStrict,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
-import { dataUrl, documentText, effortOf, errorText, plainText, resultText, titleOf } from "../conversation.ts";
+import {
+  callOf,
+  dataUrl,
+  documentText,
+  effortOf,
+  errorText,
+  plainText,
+  resultText,
+  splitTurn,
+  titleOf,
+} from "../conversation.ts";
 import type { ChatQuirks } from "./quirks.ts";
 
 /** The body of a call of Chat Completions. */
@@ -70,16 +80,8 @@ function thinkingFields(tokens: number, { thinking }: ChatQuirks): JsonObject {
 }
 
 /** A turn of the user: results come first, each a message of its own; images of results follow, because results are text. */
-function userMessages({ content }: Turn, turns: readonly Turn[], quirks: ChatQuirks): readonly JsonObject[] {
-  const blocks = blocksOf(content);
-  const results = blocks.filter(({ type }) => type === "tool_result");
-  const shown = results.flatMap((result) =>
-    Array.isArray(result["content"]) ? (result["content"] as ContentBlock[]) : [],
-  );
-  const parts = [
-    ...shown.filter(({ type }) => type !== "text"),
-    ...blocks.filter(({ type }) => type !== "tool_result"),
-  ];
+function userMessages(turn: Turn, turns: readonly Turn[], quirks: ChatQuirks): readonly JsonObject[] {
+  const { results, parts } = splitTurn(turn);
   return [
     ...results.map((result) => resultMessage(result, turns, quirks)),
     ...(parts.length > 0 ? [{ role: "user", content: userContent(parts) }] : []),
@@ -87,10 +89,7 @@ function userMessages({ content }: Turn, turns: readonly Turn[], quirks: ChatQui
 }
 
 function resultMessage(result: ContentBlock, turns: readonly Turn[], { named_results }: ChatQuirks): JsonObject {
-  const call = turns
-    .flatMap(({ content }) => blocksOf(content))
-    .filter(isToolUse)
-    .find(({ id }) => id === result["tool_use_id"]);
+  const call = callOf(result, turns);
   const text = resultText(result);
   return {
     role: "tool",
