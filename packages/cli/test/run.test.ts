@@ -67,7 +67,10 @@ describe("skein run", () => {
   test("--output-schema prints an answer that fits, and nothing for one that never does", async () => {
     const folder = dataFolder();
     const file = join(folder, "total.json");
-    writeFileSync(file, JSON.stringify({ type: "object", properties: { total: { type: "number" } }, required: ["total"] }));
+    writeFileSync(
+      file,
+      JSON.stringify({ type: "object", properties: { total: { type: "number" } }, required: ["total"] }),
+    );
     const typed = (...texts: readonly string[]) =>
       skein(folder, "run", script(texts.map((text) => ({ text }))), "--output-schema", file);
     expect(await typed("It is 5.", 'The total: {"total": 5}')).toMatchObject({ code: 0, out: '{"total":5}\n' });

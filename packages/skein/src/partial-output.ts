@@ -4,7 +4,7 @@ import { parse } from "jsonriver";
 type JsonValue = Parameters<NonNullable<NonNullable<Parameters<typeof parse>[1]>["completeCallback"]>>[0];
 
 /** A value that is still being written: every field may be missing, and the last text may be cut. */
-export type Partially<Value> = { readonly [Key in keyof Value]?: Partially<Value[Key]> };
+export type Partially<Value> = Value extends object ? { readonly [Key in keyof Value]?: Partially<Value[Key]> } : Value;
 
 /** The text of a step while it is made. For an agent with an `output`, `partial` is what the answer holds so far; nothing has checked it. */
 export type PartialDraft<Output> = Draft & { readonly partial?: Partially<Output> };

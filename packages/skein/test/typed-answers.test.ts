@@ -39,7 +39,9 @@ async function reader({ model = "claude-sonnet-5-5", output = Invoice, ...more }
     name: "Reader",
     model,
     output: output as typeof Invoice,
-    models: { "ai/llama": createOpenAICompatible({ name: "ai", baseURL: url, apiKey: "k", includeUsage: true })("llama") },
+    models: {
+      "ai/llama": createOpenAICompatible({ name: "ai", baseURL: url, apiKey: "k", includeUsage: true })("llama"),
+    },
     store,
     baseUrl: simulator.url,
     apiKey: "simulated",
@@ -132,7 +134,8 @@ const THOUGHT = { thinking: "A17 it is.", text: "Here it is:", ...BY_TOOL };
 test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages", "ai/llama"])(
   "%s hands its answer over by a tool, which the log has as text, and goes on after it",
   async (model) => {
-    const output = model === "ai/llama" ? Invoice.extend({ more: z.record(z.string(), z.string()).optional() }) : Invoice;
+    const output =
+      model === "ai/llama" ? Invoice.extend({ more: z.record(z.string(), z.string()).optional() }) : Invoice;
     const { agent, play, asked, close } = await reader({ model, output, thinking_tokens: 1024, max_tokens: 4000 });
     const first = await play([THOUGHT]);
     expect(first).toMatchObject({ output: { number: "A17", total: 120 }, error: null, stopReason: "end_turn" });

@@ -30,7 +30,8 @@ const OPTIONS = {
   },
   "output-schema": {
     takes: "FILE",
-    about: "The type of the answer of a new session, as a JSON Schema: stdout gets an answer that fits, as one line of JSON",
+    about:
+      "The type of the answer of a new session, as a JSON Schema: stdout gets an answer that fits, as one line of JSON",
   },
   json: JSON_OPTION,
 } as const;

@@ -1,4 +1,12 @@
-import { type AgentConfig, type ContentBlock, type Event, type JsonObject, type Message, blocksOf, textOf } from "@skein/protocol";
+import {
+  type AgentConfig,
+  type ContentBlock,
+  type Event,
+  type JsonObject,
+  type Message,
+  blocksOf,
+  textOf,
+} from "@skein/protocol";
 import { isBlank } from "../sessions/content-problem.ts";
 import { foldAll } from "../log/fold.ts";
 import type { ModelCall, Turn } from "../ports/model.ts";

@@ -373,7 +373,7 @@ test("an agent of Claude Code with an output_schema completes with the JSON, and
     await all(server, `/api/v1/sessions/${session.body.id}/stream`);
     return (await server.call("GET", `${path}/runs`)).body.data[0];
   };
-  const answer = (input: object) => ({ tools: [{ name: "StructuredOutput", input }] });
+  const answer = (input: Record<string, unknown>) => ({ tools: [{ name: "StructuredOutput", input }] });
   expect(await outcome("typed", [answer({ total: 5 }), { text: "Done." }])).toMatchObject({
     outcome: "completed",
     final_response: '{"total":5}',
