@@ -200,6 +200,7 @@ export {
   createFairQueue,
 } from "./shares/fair-queue.ts";
 export { type Cap, type RunOwner, capsOf } from "./shares/caps.ts";
+export { capUses } from "./shares/cap-use.ts";
 export { capRuns } from "./shares/capped-runs.ts";
 export { type SpendGate, createSpendGate } from "./shares/spend-gate.ts";
 export { createSpendLedger } from "./shares/spend-ledger.ts";
