@@ -26,7 +26,7 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
   const all = "skein.sessions s join skein.runs r on r.session_id = s.id";
   // Sums know no sessions.
   const isSummed = sessionId === undefined && !keys.includes("session");
-  const { days, quarters, rest } = summedTimes(query, { byDay: !keys.includes("key") });
+  const { days, quarters, rest } = summedTimes(query);
   const parts = isSummed
     ? [
         ...days.map((time) => ofSums("skein.usage_days", "to_char(u.day, 'YYYY-MM-DD')", within("u.day", time))),
@@ -80,7 +80,7 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
   const ofSums = (from: string, day: string, where: string): string => `
     select ${day}, u.tool, u.calls, u.failed, u.unknown, u.duration_ms from ${from} u
     where u.tenant = $1 and ($2::uuid is null or u.agent_id = $2) and ${where}`;
-  const { days, quarters, rest } = summedTimes(query, { byDay: true });
+  const { days, quarters, rest } = summedTimes(query);
   const parts =
     sessionId === undefined
       ? [
@@ -113,9 +113,9 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
 }
 
 /** The day of a moment, in the time zone of the question. */
-function dayIn(time: string, { shifts }: ToolUsageQuery): string {
+function dayIn(time: string, asked: ToolUsageQuery): string {
   const utc = `${time} at time zone 'utc'`;
-  return zoneDay(time, shifts, (minutes) =>
+  return zoneDay(time, asked, (minutes) =>
     minutes === 0 ? `to_char(${utc}, 'YYYY-MM-DD')` : `to_char(${utc} + interval '${minutes} minutes', 'YYYY-MM-DD')`,
   );
 }
@@ -141,13 +141,13 @@ const QUARTER_MS = 900_000;
 const DAY_MS = 96 * QUARTER_MS;
 
 /** Which part of the asked time comes from which sums. Those by day are of UTC. */
-function summedTimes({ from, to, shifts = [] }: ToolUsageQuery, { byDay }: { readonly byDay: boolean }): SummedTimes {
+function summedTimes({ from, to, shifts = [] }: ToolUsageQuery): SummedTimes {
   const asked = {
     from: from === undefined ? -Infinity : Date.parse(from),
     to: to === undefined ? Infinity : Date.parse(to),
   };
   const quarters = shifts.every(beginsAtQuarter) ? whole(asked, QUARTER_MS) : [];
-  const days = byDay && shifts.length === 0 ? whole(asked, DAY_MS) : [];
+  const days = shifts.length === 0 ? whole(asked, DAY_MS) : [];
   return { days, quarters: without(quarters, days), rest: without([asked], quarters) };
 }
 

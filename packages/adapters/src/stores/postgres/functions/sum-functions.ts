@@ -10,8 +10,6 @@ interface Span {
   readonly column: "day" | "quarter";
   /** The beginning of the time that a moment lies in. */
   readonly of: (time: string) => string;
-  /** Who opened the session, where sums are kept apart by it. */
-  readonly key: "" | "opened_by, ";
 }
 
 const SPANS: readonly Span[] = [
@@ -20,28 +18,26 @@ const SPANS: readonly Span[] = [
     tools: "tool_days",
     column: "day",
     of: (time) => `(${time} at time zone 'utc')::date`,
-    key: "",
   },
   {
     usage: "usage_quarters",
     tools: "tool_quarters",
     column: "quarter",
     of: (time) => `date_bin('15 minutes', ${time}, '2000-01-01T00:00:00Z'::timestamptz)`,
-    key: "opened_by, ",
   },
 ];
 
 /** One row for a run, and one for each of its models. */
-const runRows = ({ of, key, column }: Span, from: string, sign: "" | "-"): string => `
+const runRows = ({ of, column }: Span, from: string, sign: "" | "-"): string => `
     select s.tenant::text, ${of("r.started_at")} as ${column}, s.agent_id,
-      coalesce(s.working_directory, '')::text as project, ${key && "coalesce(s.opened_by, '')::text as opened_by,"}
+      coalesce(s.working_directory, '')::text as project, coalesce(s.opened_by, '')::text as opened_by,
       null::text as model, ${sign}1::bigint as runs,
       ${counters((name) => `${sign}(r.${name})::bigint as ${name}`)}
     from ${from} join skein.runs r on r.id = x.run_id and r.session_id = x.session_id
     join skein.sessions s on s.id = x.session_id
     union all
     select s.tenant, ${of("r.started_at")}, s.agent_id, coalesce(s.working_directory, ''),
-      ${key && "coalesce(s.opened_by, ''),"} coalesce(m.model, s.model), ${sign}1,
+      coalesce(s.opened_by, ''), coalesce(m.model, s.model), ${sign}1,
       ${counters((name) => `${sign}coalesce(m.${name}, 0)`)}
     from ${from} join skein.runs r on r.id = x.run_id and r.session_id = x.session_id
     join skein.sessions s on s.id = x.session_id
@@ -59,7 +55,7 @@ const toolRows = ({ of, column }: Span, from: string, sign: "" | "-"): string =>
     group by 1, 2, 3, 4`;
 
 const COUNT_KEYS = "tenant, agent_id, top_level, status, outcome";
-const usageKeys = ({ column, key }: Span): string => `tenant, ${column}, agent_id, project, ${key}model`;
+const usageKeys = ({ column }: Span): string => `tenant, ${column}, agent_id, project, opened_by, model`;
 const toolKeys = ({ column }: Span): string => `tenant, ${column}, agent_id, tool`;
 const TOOL_SUMS = ["calls", "failed", "unknown", "duration_ms"];
 

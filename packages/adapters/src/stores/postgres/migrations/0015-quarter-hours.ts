@@ -2,17 +2,18 @@ import { COUNTERS } from "@skein/core";
 
 /**
  * Sums by quarter of an hour, beside those by day: for days of other time zones, which all begin at one, and for the part of
- * a day at either end of the asked time. These also know who opened the session.
+ * a day at either end of the asked time. Both know who opened the session.
  *
  * Every run is added up once more, by skein.roll_up, and counted row by row until then.
  */
 export const quarterHours = /* sql */ `
+-- Empty for a session that nobody's key opened.
+alter table skein.usage_days add column opened_by text not null default '';
 create table skein.usage_quarters (
   tenant text not null,
   quarter timestamptz not null,
   agent_id uuid not null,
   project text not null,
-  -- Empty for a session that nobody's key opened.
   opened_by text not null,
   -- Null: of the whole run. Otherwise what of it went to one model.
   model text,
