@@ -96,6 +96,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       return;
     case "step.generated": {
       const { data } = event;
+      const asked = run.call?.model ?? data.model;
       run.call = null;
       noAttempts(run);
       if (data.container_id !== null) state.containerId = data.container_id;
@@ -107,7 +108,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       run.lastPurpose = data.purpose;
       run.answerValid = false;
       run.compactionChecked = false;
-      run.files.push(...generatedFiles(data.content, data.step));
+      run.files.push(...generatedFiles(data.content).map((fileId) => ({ fileId, step: data.step, model: asked })));
       run.stepDone = true;
       run.replyId = data.message_id;
       run.unread = [];
@@ -312,11 +313,10 @@ function contextTokens(usage: Usage): number {
 }
 
 /** Files that code execution left behind: the result blocks of server tools name them, at any depth. */
-function generatedFiles(content: Content, step: number): { fileId: string; step: number }[] {
+function generatedFiles(content: Content): readonly string[] {
   return blocksOf(content)
     .filter(({ type }) => type.endsWith("code_execution_tool_result"))
-    .flatMap((block) => fileIds(block["content"]))
-    .map((fileId) => ({ fileId, step }));
+    .flatMap((block) => fileIds(block["content"]));
 }
 
 function fileIds(value: unknown): readonly string[] {

@@ -74,8 +74,8 @@ export interface RunState {
   lastPurpose: FactData<"step.started">["purpose"];
   /** The last reply passed the agent's own check, or needs none. */
   answerValid: boolean;
-  /** Files that the model made and that are neither stored nor given up. */
-  files: { readonly fileId: string; readonly step: number }[];
+  /** Files that a model made and that are neither stored nor given up. Only the model's own provider has them. */
+  files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
   cancelRequested: boolean;
   cancelReason: string | null;

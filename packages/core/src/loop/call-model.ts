@@ -11,7 +11,13 @@ import {
 } from "@skein/protocol";
 import type { Live } from "../live/live.ts";
 import { createOffsets } from "../live/live.ts";
-import { type ModelAbilities, type ModelCatalog, ModelFailure, type ModelReply } from "../ports/model.ts";
+import {
+  type ModelAbilities,
+  type ModelCall,
+  type ModelCatalog,
+  ModelFailure,
+  type ModelReply,
+} from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
@@ -49,8 +55,10 @@ export async function callModel(
   try {
     const publish = publisher(state, call, messageId, deps);
     const model = deps.models.named(state.tenant, call.model);
+    const asked = callOf(state, call.purpose, call.max_tokens);
+    refuseWithoutTools(asked, model.abilities);
     const reply = await model.call(
-      callOf(state, call.purpose, call.max_tokens),
+      asked,
       (event) => {
         answer.add(event);
         publish(event);
@@ -72,6 +80,14 @@ export async function callModel(
   } finally {
     deps.live.clear(state.sessionId);
   }
+}
+
+/** Rejects a call of a model without tools for an agent that has some: it would answer as if there were none. */
+function refuseWithoutTools({ model, tools, serverTools }: ModelCall, abilities: ModelAbilities): void {
+  const count = tools.length + serverTools.length;
+  if (abilities.tools || count === 0) return;
+  const message = `The model ${model} cannot use tools, and the agent has ${count}. Choose another model, or an agent without tools; if the model can use them, set its ability "tools".`;
+  throw new ModelFailure({ code: "no_tools", message }, { retryable: false });
 }
 
 /** Rejects a reply that repeats the id of an earlier tool call: ids identify calls, and the API rejects repeated ones. */

@@ -20,7 +20,10 @@ export interface ServerOptions extends SkeinConfig {
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(
     options,
-    ["port", "host", "store", "data", "files", "limits", "retention", "log", "agents", "tools", "claude", "policy"],
+    [
+      ...["port", "host", "store", "data", "files", "log"],
+      ...["limits", "retention", "agents", "tools", "claude", "policy", "models"],
+    ],
     "createServer",
   );
   // Loaded here: a program that only makes agents does not need them.
@@ -38,10 +41,11 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
     tools = [],
     claude = {},
     policy = {},
+    models = {},
   } = options;
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
-  const code = codeOf({ agents, tools, claude, limits, retention, policy });
+  const code = codeOf({ agents, tools, claude, limits, retention, policy, models });
   // The program's options have precedence over the environment.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }
