@@ -37,7 +37,13 @@ async function agentOf(model: string, url = simulator.url, more: AgentOptions & 
   for (const name of ["openai/gpt-6", "openai-compatible/llama"]) await models.add({ name, settings: own });
   const ai = createOpenAICompatible({ name: "ai", baseURL: `${url}/v1`, apiKey: "k", includeUsage: true })("llama");
   const agent = createAgent({
-    ...{ name: "Agent", model, store, tools: [add], base_delay: 0.001, baseUrl: url, apiKey: "simulated" },
+    name: "Agent",
+    model,
+    store,
+    tools: [add],
+    base_delay: 0.001,
+    baseUrl: url,
+    apiKey: "simulated",
     models: { "ai/llama": { model: ai, abilities: settings.abilities } },
     ...options,
   });

@@ -104,6 +104,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       state.reservations = [];
       if (data.purpose === "title") run.titleTried = true;
       if (data.purpose === "title" || data.purpose === "compaction") return;
+      run.modelHook = null;
       run.stopReason = data.stop_reason;
       run.lastPurpose = data.purpose;
       run.answerValid = false;
@@ -201,8 +202,10 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "runtime.noticed":
       if (event.data.subtype === TOOLS_NOTICED) run.noticed.push(String(event.data.notice["text"]));
       return;
-    case "runtime.started":
     case "hook.called":
+      hookSaid(run, event.data);
+      return;
+    case "runtime.started":
     case "memory.saved":
     case "memory.restored":
     case "file.generated":
@@ -234,6 +237,7 @@ function callsIn(content: Content): CallState[] {
       name: block.name,
       input: block.input,
       isChanged: false,
+      hook: null,
       phase: "asked",
       awaiting: null,
       openedAt: null,
@@ -251,6 +255,25 @@ function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][n
   const { cap } = (input ?? {}) as { readonly cap?: unknown };
   return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };
 }
+
+/** What a hook of the agent changed or refused. Hooks of Claude Code have other names, and are only told. */
+function hookSaid(run: RunState, { hook_event, tool_use_id, decision, reason, modified_input }: HookCalled): void {
+  if (hook_event === "before_model_call") {
+    const { system, max_tokens } = (modified_input ?? {}) as { system?: string; max_tokens?: number };
+    run.modelHook = {
+      ...(system !== undefined && { system }),
+      ...(max_tokens !== undefined && { maxTokens: max_tokens }),
+      ...(decision === "deny" && { refusal: reason ?? "A hook refused the call of the model." }),
+    };
+  }
+  if (hook_event !== "before_tool_call" || decision === "none") return;
+  const call = openCall(run, tool_use_id ?? "");
+  if (!call) return;
+  call.hook = { decision, reason };
+  if (modified_input) Object.assign(call, { input: modified_input, isChanged: true });
+}
+
+type HookCalled = FactData<"hook.called">;
 
 function openCall(run: RunState, toolUseId: string): CallState | undefined {
   return run.calls.find((call) => call.toolUseId === toolUseId && call.phase !== "done");

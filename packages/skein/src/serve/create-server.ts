@@ -16,16 +16,11 @@ export interface ServerOptions extends SkeinConfig {
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
 }
 
+const OPTIONS = "port host store data files log limits retention agents tools claude policy models".split(" ");
+
 /** The server of `skein serve` inside another program. Options that are left out come from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
-  refuseUnknown(
-    options,
-    [
-      ...["port", "host", "store", "data", "files", "log"],
-      ...["limits", "retention", "agents", "tools", "claude", "policy", "models"],
-    ],
-    "createServer",
-  );
+  refuseUnknown(options, OPTIONS, "createServer");
   // Loaded here: a program that only makes agents does not need them.
   const { codeOf, serveSettings, startServer } = await import("./index.ts");
   const {

@@ -44,8 +44,8 @@ function itemEvents(item: JsonObject, output_index: number, { chunk, quirks }: A
 
 /** The item under other ids than those of its stream. */
 function renamed(item: JsonObject): JsonObject {
-  const { id, call_id } = item;
-  return { ...item, id: `${String(id)}later`, ...(call_id !== undefined && { call_id: `${String(call_id)}_later` }) };
+  const { id, call_id: called } = item as { readonly id?: string; readonly call_id?: string };
+  return { ...item, id: `${id}later`, ...(called !== undefined && { call_id: `${called}_later` }) };
 }
 
 interface Inside {
