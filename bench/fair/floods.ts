@@ -10,8 +10,19 @@ export type Flood = (
   told: { readonly signal: AbortSignal; readonly took: () => void },
 ) => Promise<void>;
 
-/** Near the 32 MiB that a message may have. */
-const BODY_BYTES = 31 * 1024 * 1024;
+/** Near the 32 MiB that a message may have: the largest PDF, and an image. */
+function largestMessage(): string {
+  const block = (type: string, media_type: string, head: string, bytes: number): object => {
+    const data = Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(bytes - head.length)]).toString("base64");
+    return { type, source: { type: "base64", media_type, data } };
+  };
+  const MIB = 1024 * 1024;
+  const content = [
+    block("document", "application/pdf", "%PDF-1.7\n", 20 * MIB),
+    block("image", "image/png", "\x89PNG\r\n\x1a\n", 3.2 * MIB),
+  ];
+  return JSON.stringify({ role: "user", content });
+}
 
 export const FLOODS = {
   /** 150 runs of a tool that takes 25 s. */
@@ -30,7 +41,7 @@ export const FLOODS = {
       if (status === 422) took();
     }),
   async bodies(server, { signal, took }) {
-    const body = JSON.stringify({ role: "user", content: { text: "y".repeat(BODY_BYTES) } });
+    const body = largestMessage();
     await inParallel(4, signal, async () => {
       const id = await begin(server, server.flood);
       const { status } = await call(server, server.flood, { path: `/v1/sessions/${id}/messages`, body, signal });

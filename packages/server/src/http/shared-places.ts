@@ -26,7 +26,8 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
   async function body(tenant: string, bytes: number): Promise<GiveBack> {
     const signal = AbortSignal.timeout(limits.requestMs / 2);
     const room = await bodies.take(tenant, { size: bytes, signal });
-    if (room) return room;
+    const began = performance.now();
+    if (room) return () => (isShared() ? setTimeout(room, pauseAfter(began)).unref() : room());
     const says = `large bodies of ${mebibytes(limits.bytesInFlight)} are worked on at once, shared by all tenants`;
     throw tooMany({ limit: "bytesInFlight", says }, 5);
   }
@@ -52,6 +53,14 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
       throw tooMany({ limit: "allStreams", says }, 5);
     },
   };
+}
+
+/**
+ * A large body keeps this process busy, and the run that it begins as well. The next one of the same tenant waits for as long as this
+ * one took, so that half of the time is left for others.
+ */
+function pauseAfter(began: number): number {
+  return Math.min(performance.now() - began, 1000);
 }
 
 /** How long a statement waits for a place: long enough that one which began just before it has ended, and its sandbox is gone. */
