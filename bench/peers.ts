@@ -8,7 +8,8 @@ import { PEERS, type Peer } from "./peers/peers.ts";
 import { type Crashed, type Measured, type Where, installPeer, killPeer, measurePeer } from "./peers/session.ts";
 import { median, quantile } from "./store/results.ts";
 
-export const summary = "Skein beside Flue, Mastra and the AI SDK: latency, sessions per second, memory, and kill -9 during a tool call";
+export const summary =
+  "Skein beside Flue, Mastra and the AI SDK: latency, sessions per second, memory, and kill -9 during a tool call";
 
 const HELP = `npm run bench -- peers [options]
 
