@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Line } from "../../agent.ts";
 import { ApiCap } from "./cap-shapes.ts";
 
-/** What a key may do. [docs/http.md] says what each of them really allows. */
+/** What a key may do. [docs/reference/http.md] says what each of them really allows. */
 const ApiScope = z.enum(["read", "run", "sql", "admin"]);
 
 /** The first characters of a key's hash, 12 as lists show it. */
