@@ -59,15 +59,16 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** A session with an agent of the console's configuration, after its first prompt. */
+/** A session after its first prompt, with an agent of the console's configuration if no other is named. */
 export async function begin(
   bench: Bench,
   prompt: string,
   steps: Parameters<ScriptedModel["plays"]>[1],
+  agentId?: string,
 ): Promise<string> {
   bench.model.plays(prompt, steps);
   const { data } = await bench.client.listAgents({ query: { limit: 200 } });
-  const agent = data.find(({ name }) => name === "Helper");
+  const agent = data.find(({ name, id }) => (agentId === undefined ? name === "Helper" : id === agentId));
   if (!agent) throw new Error("The configuration of the console has no agent Helper.");
   const { id } = await bench.client.createSession({ body: { agent_id: agent.id, title: prompt } });
   await bench.client.postMessage({ params: { session_id: id }, body: { role: "user", content: { text: prompt } } });
