@@ -1,5 +1,15 @@
 import { gzipSync } from "node:zlib";
-import { type Bench, type BrowserContext, type Line, type Page, begin, line, median, openPage, serverIsIdle } from "./bench-world.ts";
+import {
+  type Bench,
+  type BrowserContext,
+  type Line,
+  type Page,
+  begin,
+  line,
+  median,
+  openPage,
+  serverIsIdle,
+} from "./bench-world.ts";
 import { importLongSession } from "../../apps/console/dev/long-session.ts";
 
 /** From the address to a page whose buttons work, and how much script it takes. */
@@ -122,7 +132,9 @@ const STREAM_SECONDS = 4;
 export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const prompt = `Stream for the bench ${Date.now()}`;
   // An answer of fewer tokens would end before it was measured.
-  const agent = await bench.client.createAgent({ body: { name: "Writer", model: "claude-haiku-5-5", max_tokens: 64_000 } });
+  const agent = await bench.client.createAgent({
+    body: { name: "Writer", model: "claude-haiku-5-5", max_tokens: 64_000 },
+  });
   const text = longAnswer(60 * 200 * PIECE);
   const id = await begin(bench, prompt, [{ text, chunk: PIECE, chunkDelayMs: 5 }], agent.id);
   const page = await openPage(bench, `/sessions/${id}`);
@@ -132,7 +144,9 @@ export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const read = async () => {
     const { metrics } = await session.send("Performance.getMetrics");
     const busy = metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0;
-    const shown = (await page.evaluate(`document.querySelector(".said.is-live")?.textContent ?? null`)) as string | null;
+    const shown = (await page.evaluate(`document.querySelector(".said.is-live")?.textContent ?? null`)) as
+      | string
+      | null;
     if (shown === null) throw new Error("stream: the answer ended before its stream was measured.");
     return { busy, pieces: shown.length / PIECE, at: performance.now() };
   };

@@ -15,6 +15,7 @@ import { useFork } from "../session/use-fork.ts";
 import { useSessionKeys } from "../session/use-session-keys.ts";
 import { useTellChanges } from "../session/use-tell-changes.ts";
 import { useVisible } from "../session/use-visible.ts";
+import { WaitsNote } from "../session/waits-note.tsx";
 import type { SessionView } from "../session/view.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
@@ -93,6 +94,7 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
       />
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
       <PhaseNote phase={phase} />
+      {(view.queue.length > 0 || isRunning) && phase !== "deleted" && <WaitsNote id={id} />}
       <Timeline view={view} version={version} isRunning={isRunning} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">

@@ -189,10 +189,7 @@ test("the index for searches is made in the background after the first list, and
   const chutney = async () => (await client.listHistorySessions({ query: { title: "chutney" } })).data;
   expect(await chutney()).toEqual([]);
   const later = SESSION.replace(/.$/, "9");
-  writeFileSync(
-    transcript.replace(SESSION, later),
-    line(later, 1, "user", { role: "user", content: "Make chutney" }),
-  );
+  writeFileSync(transcript.replace(SESSION, later), line(later, 1, "user", { role: "user", content: "Make chutney" }));
   expect((await changes.next()).value).toMatchObject({ type: "change", session_id: later });
   expect((await chutney()).map(({ id }) => id)).toEqual([later]);
   stop.abort();
