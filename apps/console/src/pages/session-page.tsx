@@ -94,7 +94,7 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
       />
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
       <PhaseNote phase={phase} />
-      {(view.queue.length > 0 || isRunning) && phase !== "deleted" && <WaitsNote id={id} />}
+      <WaitsNote id={id} view={view} />
       <Timeline view={view} version={version} isRunning={isRunning} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">

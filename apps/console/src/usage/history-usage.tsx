@@ -39,18 +39,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
   const blocks = useQuery(by("block"));
   const tools = useQuery(by("tool"));
   const dearest = (sessions.data ?? []).toSorted(byCost).slice(0, BLOCKS);
-  const ids = dearest.map(({ key }) => key);
-  const titles = useQuery({
-    queryKey: ["history", "titles", ...ids],
-    queryFn: async () =>
-      new Map(
-        await Promise.all(
-          ids.map(async (id) => [id, (await api.historySession(id).catch(() => undefined))?.title] as const),
-        ),
-      ),
-    enabled: ids.length > 0,
-    staleTime: 60_000,
-  });
+  const titles = useHistoryTitles(dearest.map(({ key }) => key));
   if (byDay.isLoading || models.isLoading) return <LoadingRows rows={8} />;
   if (byDay.isError)
     return (
@@ -123,6 +112,22 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
       </div>
     </div>
   );
+}
+
+/** The titles of some sessions. One that cannot be read has none. */
+function useHistoryTitles(ids: readonly string[]) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["history", "titles", ...ids],
+    queryFn: async () =>
+      new Map(
+        await Promise.all(
+          ids.map(async (id) => [id, (await api.historySession(id).catch(() => undefined))?.title] as const),
+        ),
+      ),
+    enabled: ids.length > 0,
+    staleTime: 60_000,
+  });
 }
 
 function latestBlocks(blocks: readonly HistoryUsageRow[]): readonly HistoryUsageRow[] {

@@ -184,7 +184,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     });
     await code.close();
     const { id } = await world.client.importSession({
-      body: log as Parameters<typeof world.client.importSession>[0]["body"],
+      body: log,
     });
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".top .pill.done").waitFor();
