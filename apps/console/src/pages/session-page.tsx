@@ -15,7 +15,6 @@ import { useFork } from "../session/use-fork.ts";
 import { useSessionKeys } from "../session/use-session-keys.ts";
 import { useTellChanges } from "../session/use-tell-changes.ts";
 import { useVisible } from "../session/use-visible.ts";
-import { WaitsNote } from "../session/waits-note.tsx";
 import type { SessionView } from "../session/view.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
@@ -93,8 +92,7 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
         onProblem={setProblem}
       />
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
-      <PhaseNote phase={phase} />
-      <WaitsNote id={id} view={view} />
+      <PhaseNote phase={phase} id={id} view={view} />
       <Timeline view={view} version={version} isRunning={isRunning} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">

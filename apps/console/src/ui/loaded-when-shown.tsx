@@ -14,13 +14,13 @@ export function loadedWhenShown<Props extends object>(
     const [state, setState] = useState<"loading" | "loaded" | "failed">("loading");
     useEffect(() => {
       if (Loaded) return;
-      void load().then(
-        (component) => {
+      void load()
+        .then((component) => {
           Loaded = component;
-          setState("loaded");
-        },
-        () => setState("failed"),
-      );
+          return "loaded" as const;
+        })
+        .catch(() => "failed" as const)
+        .then(setState);
     }, []);
     if (Loaded) return <Loaded {...props} />;
     if (state !== "failed") return placeholder;
