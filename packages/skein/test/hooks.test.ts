@@ -22,7 +22,7 @@ async function ask(hooks: Hooks, steps: readonly object[] = SUM, more: { tools?:
   ran.length = 0;
   const { agent, simulator } = await simulatedAgent({ tools: [add], hooks, system_prompt: "Add.", ...more });
   const events: Event[] = [];
-  const prompt = scripted("Sum", steps as never);
+  const prompt = scripted("Sum", steps);
   const result = await agent.run(prompt, { onEvent: (event) => void events.push(event) });
   const hooked = events.flatMap((event) => (event.event_type === "hook.called" ? [event.data] : []));
   const types = events.map(({ event_type }) => event_type);
@@ -36,14 +36,14 @@ test("hooks that return nothing see each call once, and leave no trace", async (
     beforeModelCall: ({ turns }, { signal }) => void seen.push(`model ${turns.length} ${signal.aborted}`),
     afterModelCall: async ({ content }) => void seen.push(`answer ${content.length}`),
     beforeToolCall: ({ name, input }) => void seen.push(`${name} ${JSON.stringify(input)}`),
-    afterToolCall: ({ content, isError }) => void seen.push(`result ${String(content)} ${isError}`),
+    afterToolCall: ({ content, isError }) => void seen.push(`result ${JSON.stringify(content)} ${isError}`),
   });
   expect(result.finalAnswer).toBe("It is 3.");
   expect(seen).toEqual([
     "model 1 false",
     "answer 1",
     'add {"a":1,"b":2}',
-    "result 3 false",
+    'result "3" false',
     "model 3 false",
     "answer 1",
   ]);
@@ -95,10 +95,10 @@ test.each([
 test("a hook changes the input of a tool call, and its result, and the model is told", async () => {
   const { result, hooked, requests } = await ask({
     beforeToolCall: () => ({ input: { a: 10, b: 20 } }),
-    afterToolCall: ({ content }) => ({ content: `${String(content)} apples` }),
+    afterToolCall: ({ content }) => ({ content: `${JSON.stringify(content)} apples` }),
   });
   expect(ran).toEqual([[10, 20]]);
-  expect(result.finalAnswer).toContain("30 apples");
+  expect(result.finalAnswer).toContain('"30" apples');
   expect(JSON.stringify(requests.at(-1))).toContain("its input was changed");
   expect(hooked.map(({ hook_event, modified_input }) => [hook_event, modified_input])).toEqual([
     ["before_tool_call", { a: 10, b: 20 }],

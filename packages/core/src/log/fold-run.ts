@@ -14,6 +14,7 @@ import { approvedInput, isApproval } from "../run/approval.ts";
 import { isPoisoned } from "../run/rules.ts";
 import type { CountedCall } from "./counted-call.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
+import { hookSaid } from "./hook-said.ts";
 import { reserve } from "./reservations.ts";
 import { SPEND_AWAIT, type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
@@ -203,7 +204,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       if (event.data.subtype === TOOLS_NOTICED) run.noticed.push(String(event.data.notice["text"]));
       return;
     case "hook.called":
-      hookSaid(run, event.data);
+      hookSaid(run, openCall(run, event.data.tool_use_id ?? ""), event.data);
       return;
     case "runtime.started":
     case "memory.saved":
@@ -255,25 +256,6 @@ function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][n
   const { cap } = (input ?? {}) as { readonly cap?: unknown };
   return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };
 }
-
-/** What a hook of the agent changed or refused. Hooks of Claude Code have other names, and are only told. */
-function hookSaid(run: RunState, { hook_event, tool_use_id, decision, reason, modified_input }: HookCalled): void {
-  if (hook_event === "before_model_call") {
-    const { system, max_tokens } = (modified_input ?? {}) as { system?: string; max_tokens?: number };
-    run.modelHook = {
-      ...(system !== undefined && { system }),
-      ...(max_tokens !== undefined && { maxTokens: max_tokens }),
-      ...(decision === "deny" && { refusal: reason ?? "A hook refused the call of the model." }),
-    };
-  }
-  if (hook_event !== "before_tool_call" || decision === "none") return;
-  const call = openCall(run, tool_use_id ?? "");
-  if (!call) return;
-  call.hook = { decision, reason };
-  if (modified_input) Object.assign(call, { input: modified_input, isChanged: true });
-}
-
-type HookCalled = FactData<"hook.called">;
 
 function openCall(run: RunState, toolUseId: string): CallState | undefined {
   return run.calls.find((call) => call.toolUseId === toolUseId && call.phase !== "done");

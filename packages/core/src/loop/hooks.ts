@@ -77,7 +77,7 @@ export async function callHook<About, Change extends object>(
   const started = now();
   const { said, error } = await answerOf(() => hook(about, { sessionId: state.sessionId, runId, signal }));
   if (!said && !error) return { change: undefined, refusal: undefined, facts: [] };
-  const refusal = error?.message ?? (said && "refuse" in said ? String(said.refuse) : undefined);
+  const refusal = error?.message ?? (said && "refuse" in said ? said.refuse : undefined);
   const change = refusal === undefined ? (said as Change) : undefined;
   const asks = change && "ask" in change;
   const data: FactData<"hook.called"> = {
@@ -103,9 +103,6 @@ async function answerOf<Change>(ask: () => Said<Change> | Promise<Said<Change>>)
   }
 }
 
-export const MODEL_HOOK = "before_model_call";
-export const CALL_HOOK = "before_tool_call";
-
 /** Calls the hook before a step. */
 export async function hookModelCall(
   call: ModelCall,
@@ -116,7 +113,7 @@ export async function hookModelCall(
     ...(system !== undefined && { system }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
   });
-  return (await callHook({ event: MODEL_HOOK, hook, about: call, told }, where)).facts;
+  return (await callHook({ event: "before_model_call", hook, about: call, told }, where)).facts;
 }
 
 /** Calls the hook before a tool call. */
@@ -127,5 +124,5 @@ export async function hookToolCall(
 ): Promise<readonly Fact[]> {
   const call = { toolUseId, name, input };
   const told = (change: object): JsonObject | null => ("input" in change ? (change.input as JsonObject) : null);
-  return (await callHook({ event: CALL_HOOK, hook, about: call, call, told }, where)).facts;
+  return (await callHook({ event: "before_tool_call", hook, about: call, call, told }, where)).facts;
 }
