@@ -10,6 +10,7 @@ import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { outputSchemaIn } from "../terminal/output-schema.ts";
+import { tellingPlace } from "../terminal/queue-notes.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import { JSON_OPTION, type PLACE_OPTIONS } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
@@ -89,7 +90,10 @@ async function runPrompt(call: RunCall): Promise<number> {
         ? await (values.json ? printJson : print)(
             // Only an answer that fits goes to stdout.
             output && !values.json ? { ...screen, out: () => {} } : screen,
-            prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+            tellingPlace(
+              prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+              { screen, get: async (id) => (await agent.sessions()).get(id) },
+            ),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
     const code = await conclude(call, agent, shown ?? sessionId ?? "");
