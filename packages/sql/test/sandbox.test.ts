@@ -129,7 +129,7 @@ test.skipIf(!hasBubblewrap)(
     const found = findSandbox(COMMAND_FOLDERS);
     if ("problem" in found) throw new Error(found.problem);
     for (let ms = 0; ms < 40; ms += 2) {
-      const options = { walls: { memoryBytes: 1e9, cpuSeconds: 10 }, folder: place, readsErrors: false };
+      const options = { walls: { memoryBytes: 1e9, cpuSeconds: 10 }, folder: place, isTrial: false };
       const started = startSandboxed(found, options);
       await delay(ms);
       started.stop();
