@@ -40,6 +40,8 @@ interface Side {
 
 type Ask = (side: Side, at: number) => Promise<unknown>;
 
+const IN_A_ZONE = "in a time zone";
+const HOUR_MS = 3_600_000;
 const MONTH_MS = 30 * 86_400_000;
 const idOf = ({ ids }: Side, at: number): string => ids[(at * 7) % ids.length] ?? "";
 const path = (route: (side: Side, at: number) => string): Ask => {
@@ -64,6 +66,14 @@ const ASKED: readonly (readonly [what: string, ask: Ask])[] = [
     "usage of the last 30 days",
     path(() => `/v1/usage?group_by=day&from=${new Date(Date.now() - MONTH_MS).toISOString()}`),
   ],
+  [
+    `usage of the last 30 days ${IN_A_ZONE}`,
+    path(
+      () =>
+        `/v1/usage?group_by=day&time_zone=Europe/Berlin&from=${new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - MONTH_MS).toISOString()}`,
+    ),
+  ],
+  ["usage by key", path(() => "/v1/usage?group_by=key")],
   ["usage of tools", path(() => "/v1/usage/tools")],
 ];
 const GOAL = 1.5;
@@ -136,7 +146,10 @@ async function compared(
     }
   const [value, floor] = [median(times.large), median(times.small)];
   const ratio = value / floor;
-  return { what, store: "postgres", value, unit: "ms", floor, ratio, goal: `≤ ${GOAL} ×`, passed: ratio <= GOAL };
+  const measured = { what, store: "postgres", value, unit: "ms", floor, ratio };
+  return what.endsWith(IN_A_ZONE)
+    ? { ...measured, note: "grows until every quarter of an hour has a sum, then no more" }
+    : { ...measured, goal: `≤ ${GOAL} ×`, passed: ratio <= GOAL };
 }
 
 async function open(options: {

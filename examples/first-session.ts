@@ -1,10 +1,7 @@
-/** One agent, one question, one log: run it with `node --conditions=@skein/source examples/first-session.ts`. */
+/** One agent, one question: run it with `node --conditions=@skein/source examples/first-session.ts`. */
 import { createAgent } from "skein";
 
 const agent = createAgent({ name: "Helper", store: "memory:" });
-const { finalAnswer, sessionId } = await agent.run("How much is 2+2?");
+const { finalAnswer } = await agent.run("How much is 2+2?");
 console.log(finalAnswer);
-
-const sessions = await agent.sessions();
-for (const { sequence, event_type } of await sessions.events(sessionId)) console.log(sequence, event_type);
 await agent.close();

@@ -69,7 +69,7 @@ export async function fillPostgres(options: FillOptions): Promise<Filled> {
     "insert into skein.open_runs select r.id, r.session_id from skein.runs r where r.outcome is not null on conflict do nothing",
   );
   await first.query(
-    "delete from skein.usage_days; delete from skein.tool_days; set work_mem = '256MB'; select skein.roll_up(2000000000)",
+    "delete from skein.usage_days; delete from skein.tool_days; delete from skein.usage_quarters; delete from skein.tool_quarters; set work_mem = '256MB'; select skein.roll_up(2000000000)",
   );
   await first.query(
     `drop table ${TABLES.map((table) => `skein.fill_${table.replace("log_", "")}`).join(", ")}, skein.fill_ids`,

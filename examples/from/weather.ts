@@ -1,4 +1,4 @@
-/** The program of docs/from: an agent with one tool, a conversation with a memory, and an answer as it is made. */
+/** The program of docs/guides/from: an agent with one tool, a conversation with a memory, and an answer as it is made. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

@@ -30,8 +30,8 @@ test.each(examples)("%s fits on a screen", (name) => {
   expect(readFileSync(`${folder}${name}.ts`, "utf8").trim().split("\n").length).toBeLessThanOrEqual(40);
 });
 
-test("the code in docs/agents.md is that of the examples", () => {
-  const page = readFileSync(`${folder}../docs/agents.md`, "utf8");
+test("the code in docs/guides/agents.md is that of the examples", () => {
+  const page = readFileSync(`${folder}../docs/guides/agents.md`, "utf8");
   const sources = examples.map((name) => readFileSync(`${folder}${name}.ts`, "utf8"));
   const snippets = [...page.matchAll(/```ts\n([\s\S]+?)\n```/g)].map(([, code = ""]) => code);
   expect(snippets.length).toBeGreaterThan(3);

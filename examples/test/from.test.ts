@@ -1,4 +1,4 @@
-/** The guides from other libraries (docs/from): our side of each runs as it is printed. */
+/** The guides from other libraries (docs/guides/from): our side of each runs as it is printed. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { writeCorpus } from "@skein/history/testing";
 import { expect, onTestFinished, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const guides = readdirSync(join(root, "docs/from"));
+const guides = readdirSync(join(root, "docs/guides/from"));
 const text = (path: string): string => readFileSync(join(root, path), "utf8");
 
 function run(home: string, ...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
@@ -37,10 +37,10 @@ test.each([
 });
 
 test("the code of a guide is that of the program that it names", () => {
-  const withCode = guides.filter((guide) => text(`docs/from/${guide}`).includes("```ts\n"));
+  const withCode = guides.filter((guide) => text(`docs/guides/from/${guide}`).includes("```ts\n"));
   expect(withCode.length).toBe(4);
   for (const guide of withCode) {
-    const page = text(`docs/from/${guide}`);
+    const page = text(`docs/guides/from/${guide}`);
     const [, name] = /\[examples\/from\/([\w-]+)\.ts\]/.exec(page) ?? [];
     const [, code = "none"] = /```ts\n([\s\S]+?)\n```/.exec(page) ?? [];
     expect(text(`examples/from/${name}.ts`), guide).toContain(code);
@@ -50,7 +50,7 @@ test("the code of a guide is that of the program that it names", () => {
 test("the commands beside those of ccusage work", () => {
   const home = newHome();
   writeCorpus({ folder: join(home, ".claude"), files: 3, bytes: 100_000 });
-  const page = text("docs/from/ccusage.md");
+  const page = text("docs/guides/from/ccusage.md");
   const usage = [...page.matchAll(/\| `skein (history usage [^`]+)` \|/g)].map(([, args = ""]) => args.split(" "));
   expect(usage.length).toBe(7);
   const [, question = ""] = /^skein sql "(.+)"$/m.exec(page) ?? [];

@@ -49,7 +49,7 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (file) =
   });
 });
 
-test("CI runs on the three systems that docs/systems.md names, and everything that .ci/run does on Linux", () => {
+test("CI runs on the three systems that docs/reference/systems.md names, and everything that .ci/run does on Linux", () => {
   const { jobs } = parse(text(".github/workflows/ci.yml")) as Workflow;
   const systems = Object.values(jobs).map((job) => job["runs-on"].split("-")[0]);
   expect(new Set(systems)).toEqual(new Set(["ubuntu", "macos", "windows"]));

@@ -133,7 +133,7 @@ test("every example in a help and in the documents is a call that the command re
     lines.map((line) => (typeof line === "string" ? line : line[0])),
   );
   const folder = new URL("../../../docs/", import.meta.url);
-  const documented = readdirSync(folder)
+  const documented = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".md"))
     .flatMap((file) => [...readFileSync(new URL(file, folder), "utf8").matchAll(/^(?:\$ )?(skein [a-z].*)$/gm)])
     .map(([, line = ""]) => line);

@@ -13,7 +13,7 @@ test("policy explain says in sentences what a key can do, and a policy that cann
   const place = ["--config", join(data, "rules.ts")];
   writeFileSync(
     join(data, "rules.ts"),
-    'export default { policy: { keys: { ci: { tools: ["Read"], spendPerDayUsd: 5 } } } };',
+    'export default { policy: { keys: { ci: { tools: ["Read"], spendPerDayUsd: 5 } }, tenants: { acme: { concurrentRuns: 3 } }, agents: { Reviewer: { spendPerDayUsd: 2, spendAskAtPercent: 50 } } } };',
   );
   await skein(data, "keys", "make", "ci", "--tenant", "acme");
   const { code, out } = await skein(data, "policy", "explain", "ci", ...place);
@@ -22,8 +22,22 @@ test("policy explain says in sentences what a key can do, and a policy that cann
   expect(out).toContain('Sandbox: required, because the key "ci" does not have the scope admin.');
   expect(out).toContain("Tools: Read.");
   expect(out).toContain("Spending: at most $5.00 a day (UTC).");
+  expect(out).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 3.');
+  expect(out).toContain(
+    'Cap of the key "ci", today (UTC): $0.00 of $5.00 spent, $0.00 reserved; people are asked at 80 %.',
+  );
+  expect(out).toContain('Cap of the tenant "acme", today (UTC): 0 of 3 runs under way, 0 waiting.');
   const json = await skein(data, "policy", "explain", "ci", "--json", ...place);
-  expect(JSON.parse(json.out)).toMatchObject({ key: "ci", tenant: "acme", sentences: expect.any(Array) as object });
+  expect(JSON.parse(json.out)).toMatchObject({
+    key: "ci",
+    tenant: "acme",
+    sentences: expect.any(Array) as object,
+    caps: [
+      { of: "key", name: "ci", runs: null, spend: { limit_usd: 5, spent_usd: 0, ask_at_percent: 80 } },
+      { of: "tenant", name: "acme", runs: { limit: 3, under_way: 0, waiting: 0 }, spend: null },
+      { of: "agent", name: "Reviewer", spend: { limit_usd: 2, ask_at_percent: 50 } },
+    ],
+  });
 
   expect((await skein(data, "policy", "explain", "nobody", ...place)).err).toContain('There is no valid key "nobody"');
   writeFileSync(join(data, "other.ts"), 'export default { policy: { tools: ["Bush"] } };');

@@ -64,6 +64,25 @@ describe("skein run", () => {
     expect([types[0], types.at(-1)]).toEqual(["session.created", "session.completed"]);
   });
 
+  test("--output-schema prints an answer that fits, and nothing for one that never does", async () => {
+    const folder = dataFolder();
+    const file = join(folder, "total.json");
+    writeFileSync(
+      file,
+      JSON.stringify({ type: "object", properties: { total: { type: "number" } }, required: ["total"] }),
+    );
+    const typed = (...texts: readonly string[]) =>
+      skein(folder, "run", script(texts.map((text) => ({ text }))), "--output-schema", file);
+    expect(await typed("It is 5.", 'The total: {"total": 5}')).toMatchObject({ code: 0, out: '{"total":5}\n' });
+    const failed = await typed("None.");
+    expect({ code: failed.code, out: failed.out }).toEqual({ code: 1, out: "" });
+    expect(failed.err).toContain("The answer is no JSON.");
+    writeFileSync(file, "[");
+    expect(await typed("Never.")).toMatchObject({ code: 2, err: expect.stringContaining("cannot be read as JSON") });
+    writeFileSync(file, '{"type":"string"}');
+    expect(await typed("Never.")).toMatchObject({ code: 2, err: expect.stringContaining("root is an object") });
+  });
+
   test("reads the prompt from stdin with -", async () => {
     const { child, ended } = start(dataFolder(), ["run", "-"]);
     child.stdin?.end(`How much is 20+22?`);

@@ -59,8 +59,9 @@ export { type Tool, type ToolContext, type ToolOptions, defineTool, resultConten
 // What adapters of models share.
 export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
 export { callIdOf } from "./model/call-id.ts";
+export { createAnswerTeller } from "./model/answer-tool.ts";
 export { askedOutput, isStrict } from "./model/output-format.ts";
-export { type OutputCheck, type OutputSchema, jsonOutputCheck, outputCheck } from "./model/output-schema.ts";
+export { type OutputCheck, type OutputSchema, jsonOutputCheck, misfitOf, outputCheck } from "./model/output-schema.ts";
 export { carriedOver, carryOf } from "./model/carried-over.ts";
 export { parsedOrUndefined } from "./model/parsed-json.ts";
 export { createReply } from "./model/reply.ts";
@@ -200,6 +201,7 @@ export {
   createFairQueue,
 } from "./shares/fair-queue.ts";
 export { type Cap, type RunOwner, capsOf } from "./shares/caps.ts";
+export { capUses } from "./shares/cap-use.ts";
 export { capRuns } from "./shares/capped-runs.ts";
 export { type SpendGate, createSpendGate } from "./shares/spend-gate.ts";
 export { createSpendLedger } from "./shares/spend-ledger.ts";

@@ -1,5 +1,6 @@
 import type {
   Bus,
+  Cap,
   Engine,
   FileStore,
   KeyPolicy,
@@ -8,6 +9,7 @@ import type {
   ModelCatalog,
   QueueFigures,
   RunLine,
+  RunOwner,
   SessionsDeps,
   Standing,
   Store,
@@ -130,6 +132,8 @@ export interface ServerDeps {
   readonly forgetSession?: ((session: { readonly tenant: string; readonly sessionId: string }) => void) | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
+  /** The operator's caps of a run, and the names of agents that have caps. Without them there are none. */
+  readonly caps?: { readonly of: (owner: RunOwner) => readonly Cap[]; readonly agents: readonly string[] } | undefined;
   /** What a key may do, in sentences. */
   readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
   /** The state of the sandbox around programs that a model can steer. */

@@ -169,3 +169,31 @@ test("what was spent counts after a restart, and with a lower cap nothing more i
   );
   expect(model.ledger.calls().length).toBe(before);
 });
+
+test("a key is told what its caps are and what is used of them, also of its tenant and its agents, and of nobody else's", async () => {
+  const server = await start({
+    keys: { ci: { spendPerDayUsd: 1, spendAskAtPercent: 50, concurrentRuns: 4 }, other: { spendPerDayUsd: 3 } },
+    tenants: { default: { spendPerDayUsd: 2, spendAskAtPercent: false } },
+    agents: { Spender: { concurrentRuns: 7 }, "Of another tenant": { concurrentRuns: 1 } },
+  });
+  const call = await keyed(server, "ci");
+  expect(await runOnce(call)).toMatchObject({ status: "completed" });
+  const spent_usd = Number(await spentPicos(call)) / 1e12;
+  expect(spent_usd).toBeGreaterThan(0);
+  const resets_at = `${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T00:00:00.000Z`;
+  const money = { spent_usd, reserved_usd: 0, is_allowed: false, resets_at };
+  const idle = { under_way: 0, waiting: 0 };
+  const caps = [
+    { of: "key", name: "ci", runs: { limit: 4, ...idle }, spend: { ...money, limit_usd: 1, ask_at_percent: 50 } },
+    { of: "tenant", name: "default", runs: null, spend: { ...money, limit_usd: 2, ask_at_percent: null } },
+    { of: "agent", name: "Spender", runs: { limit: 7, ...idle }, spend: null },
+  ];
+  // The run's last facts are written a moment before its place is given back.
+  await expect.poll(async () => (await call("GET", "/v1/me")).body["caps"], SOON).toEqual(caps);
+  expect((await call("GET", "/v1/policy")).body).toMatchObject({
+    rules: { concurrent_runs: 4, spend_per_day_usd: 1, spend_ask_at_percent: 50 },
+    caps,
+  });
+  const { body } = await server.call("GET", "/v1/me");
+  expect((body["caps"] as { of: string }[]).map(({ of }) => of)).toEqual(["tenant", "agent"]);
+});

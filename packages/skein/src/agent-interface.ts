@@ -1,8 +1,9 @@
 import type { Answered, FileStore, AgentMemory, OutputSchema, Sessions, Store, Tool, Validate } from "@skein/core";
-import type { Content, Draft, Event, Format, NewAgentConfig } from "@skein/protocol";
+import type { Content, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./agent-result.ts";
 import type { GivenModels } from "./model-catalog.ts";
+import type { PartialDraft } from "./partial-output.ts";
 
 export interface AgentOptions<Output = unknown> extends Omit<
   Partial<z.input<typeof NewAgentConfig>>,
@@ -50,8 +51,8 @@ export interface Agent<Output = unknown> {
   readonly name: string;
   /** Runs one prompt until the run is over or waits for an answer. */
   run(prompt: Content, options?: RunOptions): Promise<AgentResult<Output>>;
-  /** The same as a stream: facts as they are stored, and the text of a step while it is made. */
-  stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | Draft>;
+  /** The same as a stream: facts as they are stored, and the text of a step while it is made, with the typed answer so far as `partial`. */
+  stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | PartialDraft<Output>>;
   /** The same as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
   text(prompt: Content, options?: RunOptions & { readonly format?: Format }): AsyncIterable<string>;
   /**
@@ -67,7 +68,7 @@ export interface Agent<Output = unknown> {
   /** Continues a session of an earlier process: waits until its run is over. */
   resume(sessionId: string, options?: WatchOptions): Promise<AgentResult<Output>>;
   /** Streams the run in progress until it is over or waits. Earlier events are left out. */
-  follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | Draft>;
+  follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | PartialDraft<Output>>;
   readonly sessions: () => Promise<Sessions>;
   close(): Promise<void>;
 }

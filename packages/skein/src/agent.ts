@@ -1,5 +1,5 @@
 import { type Answered, type SessionState, openAwaits } from "@skein/core";
-import { type Content, formatStream, Formatter, KnownError } from "@skein/protocol";
+import { type Content, type Event, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
@@ -12,6 +12,7 @@ import { checkModelAddress, openModel } from "./open-model.ts";
 import { openFiles } from "./open-files.ts";
 import { openMemories } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
+import type { PartialDraft } from "./partial-output.ts";
 import { register, registrations } from "./registration.ts";
 import { type AgentResult, runOutcome } from "./agent-result.ts";
 import { secretsSettings } from "./serve/secrets-settings.ts";
@@ -96,13 +97,17 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}
     return { ...result, output: read && "output" in read ? (read.output as Output) : null };
   }
 
+  /** Parts of answers are not checked: the type says what they will be. */
+  const partly = (items: AsyncIterable<Event | PartialDraft<unknown>>): AsyncIterable<Event | PartialDraft<Output>> =>
+    items as AsyncIterable<Event | PartialDraft<Output>>;
+
   const agent: Agent<Output> = {
     name: registered.agent.config.name,
     async run(prompt, run = {}) {
       return typed(await runOutcome(await begin(prompt, run)));
     },
     async *stream(prompt, run = {}) {
-      yield* streamRun(await begin(prompt, run));
+      yield* partly(streamRun(await begin(prompt, run), registered.output !== undefined));
     },
     async *text(prompt, { format, ...run } = {}) {
       // Checked before the prompt is sent, so that an unknown format does not cost a run.
@@ -134,7 +139,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}
       return typed(await runOutcome({ ...(await watchCurrentRun(sessionId)), ...run }));
     },
     async *follow(sessionId, { signal } = {}) {
-      yield* streamRun({ ...(await watchCurrentRun(sessionId)), signal });
+      yield* partly(streamRun({ ...(await watchCurrentRun(sessionId)), signal }, registered.output !== undefined));
     },
     sessions: async () => (await opened()).host.sessions,
     async close() {

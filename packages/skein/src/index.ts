@@ -2,6 +2,7 @@ export { createAgent } from "./agent.ts";
 export type { Agent, AgentOptions, Answer, RunOptions, WatchOptions } from "./agent-interface.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult, GeneratedFile } from "./agent-result.ts";
+export type { PartialDraft, Partially } from "./partial-output.ts";
 export type { SkeinConfig } from "./serve/config-file.ts";
 export { type ServerOptions, createServer } from "./serve/create-server.ts";
 export type { RunningServer } from "./serve/start-options.ts";

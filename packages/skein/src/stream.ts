@@ -1,12 +1,14 @@
 import { draftsOf } from "@skein/core";
-import type { Draft, DraftPiece, Event } from "@skein/protocol";
+import type { DraftPiece, Event } from "@skein/protocol";
 import { type Watched, followRunLive } from "./follow-run.ts";
+import { type PartialDraft, createPartialOutputs } from "./partial-output.ts";
 
-/** A run as it happens: facts from the log in order, drafts in between as they are made. */
-export async function* streamRun(watched: Watched): AsyncGenerator<Event | Draft> {
+/** A run as it happens: facts from the log in order, drafts in between as they are made. `isTyped`: with partial answers. */
+export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGenerator<Event | PartialDraft<unknown>> {
+  const withPartial = isTyped ? createPartialOutputs() : undefined;
   for await (const item of streamItems(watched)) {
     if ("event_type" in item) yield item;
-    else yield* draftsOf([item]);
+    else for (const draft of draftsOf([item])) yield withPartial ? await withPartial(draft) : draft;
   }
 }
 

@@ -1,7 +1,8 @@
 /** Answers that have a type, on every kind of model. */
 import { createModels } from "@skein/core";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
-import { createAgent, openStore } from "skein";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { type RunOptions, createAgent, openStore } from "skein";
 import { afterAll, afterEach, beforeAll, expect, expectTypeOf, test, vi } from "vitest";
 import { z } from "zod";
 
@@ -21,32 +22,36 @@ const RIGHT = '{"number":"A17","total":120}';
 const WRONG = '{"number":"17","total":-1}';
 
 let labels = 0;
-async function reader({ model = "claude-sonnet-5-5", ...more }: { model?: string; max_tokens?: number } = {}) {
+type Options = { model?: string; max_tokens?: number; output?: z.ZodType; thinking_tokens?: number };
+async function reader({ model = "claude-sonnet-5-5", output = Invoice, ...more }: Options = {}) {
   vi.stubEnv("OPENAI_API_KEY", "simulated");
   const store = await openStore("memory:");
   const url = `${simulator.url}/v1`;
   const models = createModels({ records: store.records });
   await models.add({ name: "openai/gpt-6", settings: { url } });
-  await models.add({ name: "openai-compatible/llama", settings: { url, key_env: "OPENAI_API_KEY" } });
+  const own = { url, key_env: "OPENAI_API_KEY" };
+  await models.add({ name: "openai-compatible/llama", settings: own });
+  await models.add({ name: "openai-compatible/toolless", settings: { ...own, abilities: { tools: false } } });
+  await models.add({ name: "openai/no-schemas", settings: { url, abilities: { output: false } } });
+  const messages = { adapter: "anthropic" as const, url: simulator.url, model_name: "glm" };
+  await models.add({ name: "elsewhere/messages", settings: { ...messages, abilities: { output: false } } });
   const agent = createAgent({
     name: "Reader",
     model,
-    output: Invoice,
+    output: output as typeof Invoice,
+    models: {
+      "ai/llama": createOpenAICompatible({ name: "ai", baseURL: url, apiKey: "k", includeUsage: true })("llama"),
+    },
     store,
     baseUrl: simulator.url,
     apiKey: "simulated",
     ...more,
   });
   const label = `typed ${++labels}`;
-  const run = (...texts: readonly string[]) =>
-    agent.run(
-      script(
-        texts.map((text): Step => ({ text })),
-        label,
-      ),
-    );
+  const play = (steps: readonly Step[], options: RunOptions = {}) => agent.run(script(steps, label), options);
+  const run = (...texts: readonly string[]) => play(texts.map((text): Step => ({ text })));
   const asked = () => simulator.ledger.calls({ label }).map(({ request }) => request as Record<string, unknown>);
-  return { agent, run, asked, close: () => agent.close().then(() => store.close()) };
+  return { agent, label, play, run, asked, close: () => agent.close().then(() => store.close()) };
 }
 
 const CLOSED = {
@@ -59,7 +64,7 @@ test.each([
   ["claude-sonnet-5-5", { output_config: { format: { type: "json_schema", schema: CLOSED } } }],
   ["openai/gpt-6", { text: { format: { type: "json_schema", name: "answer", schema: CLOSED, strict: false } } }],
   [
-    "openai-compatible/llama",
+    "openai-compatible/toolless",
     { messages: [{ role: "system", content: expect.stringContaining('"exclusiveMinimum":0') }, {}] },
   ],
 ])("%s is asked for the type in its own way, and the result has it, defaults included", async (model, request) => {
@@ -73,7 +78,7 @@ test.each([
   });
   expect(asked()).toMatchObject([request]);
   // Limits would be rejected by the grammars of providers; in words they are said.
-  expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/llama");
+  expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/toolless");
   await close();
 });
 
@@ -121,4 +126,94 @@ test("any Standard Schema that can say its JSON Schema will do; others, and root
   await agent.close();
   expect(() => createAgent({ output: { "~standard": { validate } } })).toThrow("can say its JSON Schema");
   expect(() => createAgent({ output: z.string() })).toThrow("root is an object");
+});
+
+const BY_TOOL = { tools: [{ name: "final_answer", input: JSON.parse(RIGHT) as Record<string, unknown> }] };
+const THOUGHT = { thinking: "A17 it is.", text: "Here it is:", ...BY_TOOL };
+
+test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages", "ai/llama"])(
+  "%s hands its answer over by a tool, which the log has as text, and goes on after it",
+  async (model) => {
+    const output =
+      model === "ai/llama" ? Invoice.extend({ more: z.record(z.string(), z.string()).optional() }) : Invoice;
+    const { agent, play, asked, close } = await reader({ model, output, thinking_tokens: 1024, max_tokens: 4000 });
+    const first = await play([THOUGHT]);
+    expect(first).toMatchObject({ output: { number: "A17", total: 120 }, error: null, stopReason: "end_turn" });
+    expect(first.finalAnswer).toBe(`Here it is:\n${RIGHT}`);
+    expect(first.totalSteps).toBe(1);
+    const tools = asked()[0]?.["tools"] as Record<string, unknown>[];
+    expect(JSON.stringify(tools)).toContain('"final_answer"');
+    // Nothing of the call goes back to the provider, which would miss its result.
+    const second = await play([{ text: "Not yet." }, { tools: [{ name: "final_answer", input: {} }] }, THOUGHT], {
+      sessionId: first.sessionId,
+    });
+    expect(second).toMatchObject({ output: { number: "A17" }, error: null });
+    const { items } = await (await agent.sessions()).messages(first.sessionId);
+    expect(JSON.stringify(items)).not.toContain("tool_use");
+    await close();
+  },
+);
+
+test.each(["claude-sonnet-5-5", "openai/gpt-6", "ai/llama"])(
+  "%s rejects the schema: the answer is asked for by a tool for the rest of the run, which the log says",
+  async (model) => {
+    const { agent, play, asked, close } = await reader({ model });
+    const message = "Invalid schema for response_format 'answer': too many properties.";
+    const error = { status: 400, type: "invalid_request_error", message, times: 1 };
+    const { output, sessionId } = await play([{ error, ...THOUGHT }]);
+    expect(output).toMatchObject({ number: "A17" });
+    const asWhat = asked().map((request) => JSON.stringify(request).includes("final_answer"));
+    expect(asWhat).toEqual([false, true]);
+    const retried = (await (await agent.sessions()).events(sessionId)).find(
+      ({ event_type }) => event_type === "step.retried",
+    );
+    expect(retried?.data).toMatchObject({ output: "tool", delay_ms: 0, error: { message } });
+    await close();
+  },
+);
+
+test("a request that is rejected for another reason is asked for once, and fails with what the provider said", async () => {
+  const { play, asked, close } = await reader();
+  const error = { status: 400, type: "invalid_request_error", message: "max_tokens: too large." };
+  expect(await play([{ error }])).toMatchObject({ error: { message: "max_tokens: too large." }, output: null });
+  expect(asked()).toHaveLength(1);
+  await close();
+});
+
+test("a part of an answer that is cut off is not taken for the answer", async () => {
+  const { run, close } = await reader({ output: z.object({ a: z.object({}).loose().optional() }) });
+  const { error, finalAnswer } = await run('Here it is: {"list": [{}');
+  expect({ error, finalAnswer }).toMatchObject({
+    error: { code: "validation_failed", message: expect.stringContaining("The answer is no JSON.") },
+    finalAnswer: expect.stringContaining("Here it is"),
+  });
+  await close();
+});
+
+test("a stream has the object so far with its text, each a value of its own", async () => {
+  const { agent, label, close } = await reader();
+  const partials: unknown[] = [];
+  const steps = [{ text: '```json\n{"number":"A17","total":120,"currency":"USD"}\n```', chunk: 9 }];
+  for await (const item of agent.stream(script(steps, label))) {
+    if (item.event_type !== "message.delta") continue;
+    expectTypeOf(item.partial?.total).toEqualTypeOf<number | undefined>();
+    if (item.partial) partials.push(item.partial);
+  }
+  const distinct = [...new Set(partials.map((partial) => JSON.stringify(partial)))];
+  expect(distinct).toEqual(["{}", '{"number":"A17"}', '{"number":"A17","total":120}', ...distinct.slice(3)]);
+  expect(partials.at(-1)).toEqual({ number: "A17", total: 120, currency: "USD" });
+  await close();
+});
+
+test("the object so far of a long answer takes time in proportion to the answer", async () => {
+  const items = Array.from({ length: 4000 }, (_, at) => ({ id: at, name: `Name ${at}` }));
+  const { agent, label, close } = await reader({
+    output: z.object({ items: z.array(z.object({ id: z.number(), name: z.string() })) }),
+    max_tokens: 60_000,
+  });
+  let last: unknown;
+  for await (const item of agent.stream(script([{ text: JSON.stringify({ items }) }], label)))
+    if ("partial" in item) last = item.partial;
+  expect(last).toEqual({ items });
+  await close();
 });

@@ -1,13 +1,13 @@
 import {
   type Await,
   type Content,
-  type Draft,
   type Event,
   type Failure,
   type FileStore,
   type GeneratedFile,
   type McpConnection,
   type AgentMemory,
+  type PartialDraft,
   type Sessions,
   type Store,
   createAgent,
@@ -56,7 +56,7 @@ test("a check of answers may be written in each of its forms", () => {
 
 test("what an agent gives and takes has names that can be imported from skein", () => {
   const agent = createAgent();
-  expectTypeOf(agent.stream).returns.toEqualTypeOf<AsyncIterable<Event | Draft>>();
+  expectTypeOf(agent.stream).returns.toEqualTypeOf<AsyncIterable<Event | PartialDraft<unknown>>>();
   expectTypeOf(agent.run).parameter(0).toEqualTypeOf<Content>();
   expectTypeOf(agent.sessions).returns.resolves.toEqualTypeOf<Sessions>();
   type Result = Awaited<ReturnType<typeof agent.run>>;

@@ -7,6 +7,16 @@ const MODEL = "claude-sonnet-4-5-20250929";
 
 /** The answer to each example over the session below. */
 const ANSWERS: Readonly<Record<string, readonly Record<string, Value>[]>> = {
+  "all-agents": [{ source: "claude-code", sessions: 1, calls: 4, usd: 0.02 }],
+  "all-asked-about": [
+    {
+      timestamp: "2026-10-01 10:00:00",
+      source: "claude-code",
+      project_path: "/app",
+      prompt: "Please mend the test of the parser.",
+    },
+  ],
+  "all-cost-by-month": [{ month: "2026-10-01", source: "claude-code", usd: 0.02, calls: 4 }],
   "asked-about": [
     { timestamp: "2026-10-01 10:00:00", project_path: "/app", prompt: "Please mend the test of the parser." },
   ],
@@ -33,6 +43,13 @@ const ANSWERS: Readonly<Record<string, readonly Record<string, Value>[]>> = {
 test.each(examples())("the example $name answers: $question", async ({ name, sql: statement, question }) => {
   expect(question).toMatch(/^[A-Z].*[?)]$/);
   expect(await ask(await open(worked()), statement)).toEqual(ANSWERS[name]);
+});
+
+test("every example about Claude Code can be asked about all agents: claude becomes history", async () => {
+  const sql = await open(worked());
+  for (const { name, sql: statement } of examples())
+    if (statement.includes("claude."))
+      expect([name, await ask(sql, statement.replaceAll("claude.", "history."))]).toEqual([name, ANSWERS[name]]);
 });
 
 /** A session of half an hour: a prompt, an edit that fails, one that succeeds, a subagent, and a line that is cut off. */

@@ -1,9 +1,11 @@
 import {
   type AnswerStream,
   type Model,
+  type ModelAbilities,
   type ModelCall,
   ModelFailure,
   type ModelReply,
+  askedOutput,
   createAnswerStream,
 } from "@skein/core";
 import { brokenRequest, checkStream, rejectedRequest } from "./failures-of-openai.ts";
@@ -16,6 +18,7 @@ interface OpenAiApi {
   readonly apiKey: string | undefined;
   readonly silenceMs: number | undefined;
   readonly fetch: typeof globalThis.fetch | undefined;
+  readonly abilities: ModelAbilities;
   readonly prepare: Model["prepare"];
   readonly read: (answer: AnswerStream, call: ModelCall) => { add(data: string): void; end(): ModelReply };
 }
@@ -25,13 +28,13 @@ const HINT = "Check the network and the address of the model.";
 
 /** Makes one request and reads its answer. */
 export function openAiCall(api: OpenAiApi): Model["call"] {
-  const { address, apiKey, silenceMs = SILENCE_MS, fetch, prepare, read } = api;
+  const { address, apiKey, silenceMs = SILENCE_MS, fetch, abilities, prepare, read } = api;
   const headers = {
     "content-type": "application/json",
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   };
   return async (call, onEvent, signal) => {
-    const answer = createAnswerStream(call.model, onEvent);
+    const answer = createAnswerStream(call.model, onEvent, askedOutput(call, abilities)?.tool?.name);
     const reader = read(answer, call);
     try {
       return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {

@@ -1,5 +1,5 @@
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
-import type { SessionFilter, Store, UsageQuery } from "@skein/core";
+import { type SessionFilter, type Store, type UsageQuery, addedUsage, countedTools, zoneShifts } from "@skein/core";
 import { createScript } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
 import pg from "pg";
@@ -52,6 +52,19 @@ const QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
   { by: "agent", from: at(-2.5), to: at(-0.5) },
   { by: "day", from: at(0.1), to: at(0.2) },
 ];
+/** What the version before was never asked. */
+const NEW_QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
+  { by: "key" },
+  { by: "key", secondKey: "model", from: at(-1.5) },
+  ...["America/New_York", "Asia/Kathmandu", "Asia/Tokyo", "Africa/Monrovia"].flatMap(
+    (zone): Omit<UsageQuery, "tenant">[] => [
+      { by: "day", ...inZone(zone) },
+      { by: "day", secondKey: "key", from: at(-1.499), to: at(0.001), ...inZone(zone) },
+    ],
+  ),
+  // A zone whose days begin at no quarter of an hour, as some once did.
+  { by: "day", shifts: [{ until: null, minutes: 722 }] },
+];
 const FILTERS: readonly Omit<SessionFilter, "tenant">[] = [
   {},
   { status: "completed" },
@@ -65,6 +78,11 @@ function at(days: number): string {
   return new Date(noon + days * DAY_MS).toISOString();
 }
 
+function inZone(zone: string): Pick<UsageQuery, "shifts"> {
+  const shifts = zoneShifts(zone);
+  return shifts ? { shifts } : {};
+}
+
 /** What the sums say, and what counting every row says. */
 async function expectSame(store: Store): Promise<void> {
   const sorted = (rows: readonly object[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
@@ -72,6 +90,11 @@ async function expectSame(store: Store): Promise<void> {
     const asked = { tenant: "default", ...query };
     expect([query, sorted(await store.usage(asked))]).toEqual([query, sorted(await before.usage(asked))]);
     expect([query, sorted(await store.toolUsage(asked))]).toEqual([query, sorted(await before.toolUsage(asked))]);
+  }
+  for (const query of [...QUERIES, ...NEW_QUERIES]) {
+    const asked = { tenant: "default", ...query };
+    expect([query, sorted(await store.usage(asked))]).toEqual([query, sorted(await addedUsage(store, asked))]);
+    expect([query, sorted(await store.toolUsage(asked))]).toEqual([query, sorted(await countedTools(store, asked))]);
   }
   for (const filter of FILTERS) {
     const asked = { tenant: "default", ...filter };
@@ -86,10 +109,16 @@ async function rollUp(): Promise<number> {
 test("sums say the same as counting every row: before they are added up, afterwards, and when sessions are deleted", async () => {
   const store = await opened();
   const sessions: string[] = [];
-  for (const day of [-2, -1, -1, 0]) {
+  for (const { day, ...opened } of [
+    // 18:20, when a day has just begun in Kathmandu, and 18:05, before the next one.
+    { day: -2 + 380 / 1440, opened_by: "ci" },
+    { day: -1 + 365 / 1440 },
+    { day: -1 },
+    { day: 0, opened_by: "ci" },
+  ]) {
     clock = noon + day * DAY_MS;
     const script = createScript({ store, ids });
-    await script.create();
+    await script.create(opened);
     await script.toolTurn("one");
     await script.toolTurn("two");
     sessions.push(script.sessionId);

@@ -61,7 +61,7 @@ const add = defineCommand({
     price: { takes: "IN/OUT", about: "Dollars for a million tokens of input and output, for example 0.5/1.5" },
     without: { takes: "ABILITIES", about: `What it cannot do, of ${ABILITIES.join(", ")}; several with commas` },
     with: { takes: "ABILITIES", about: "What it can do although most such models cannot, for example images" },
-    quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/agents.md has the list)" },
+    quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/guides/agents.md has the list)" },
     default: { about: "Agents that name no model use it" },
     ...OPTIONS,
   },

@@ -101,5 +101,5 @@ export const restate: Group = {
   name: "restate",
   summary: "workers on a Restate cluster",
   commands: [register, status, drain],
-  notes: "docs/operating.md has how an upgrade goes.",
+  notes: "docs/guides/cluster.md describes an upgrade step by step.",
 };

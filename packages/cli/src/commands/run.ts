@@ -1,6 +1,6 @@
 import { text as readAll } from "node:stream/consumers";
 import { type Format, isKnownError } from "@skein/protocol";
-import type { RunOptions } from "skein";
+import type { AgentOptions, RunOptions } from "skein";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "../terminal/command.ts";
 import { sessionIdOf } from "../terminal/find-session.ts";
@@ -9,6 +9,7 @@ import { onInterrupt } from "../terminal/interrupts.ts";
 import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
+import { outputSchemaIn } from "../terminal/output-schema.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import { JSON_OPTION, type PLACE_OPTIONS } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
@@ -27,6 +28,11 @@ const OPTIONS = {
     kind: oneOf("json", "xml", "raw"),
     about: "Write the stream as json (envelopes), xml (tagged blocks) or raw (the events of the model's API)",
   },
+  "output-schema": {
+    takes: "FILE",
+    about:
+      "The type of the answer of a new session, as a JSON Schema: stdout gets an answer that fits, as one line of JSON",
+  },
   json: JSON_OPTION,
 } as const;
 
@@ -44,6 +50,7 @@ export const run = sessionCommand({
     'skein run "And in French?" --session 0199c8f1 --max-cost 0.05',
     'skein run "Deploy it" --agent agents/deploy.ts --store postgres://localhost/skein',
     'skein run "List the files" --json | jq -r .event_type',
+    "skein run - --output-schema invoice.json < invoice.txt | jq .total",
   ],
   notes: "A run that waits for an answer ends with exit code 5.",
   run: runPrompt,
@@ -55,7 +62,8 @@ async function runPrompt(call: RunCall): Promise<number> {
   const prompt = await promptOf(call);
   if (format !== undefined && values.json) throw new UsageError("--json and --format at once: choose one.");
   if (format !== undefined && prompt === undefined) throw new UsageError("--format needs a prompt.");
-  const agent = await loadAgent(call);
+  const output = outputOf(call);
+  const agent = await loadAgent(call, { output });
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
   let isUnread = false;
@@ -80,7 +88,8 @@ async function runPrompt(call: RunCall): Promise<number> {
     const shown =
       format === undefined
         ? await (values.json ? printJson : print)(
-            screen,
+            // Only an answer that fits goes to stdout.
+            output && !values.json ? { ...screen, out: () => {} } : screen,
             prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
@@ -125,7 +134,18 @@ async function conclude(call: RunCall, agent: Answerer, sessionId: string): Prom
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;
+  const isAlone = values["output-schema"] !== undefined && !values.json && values.format === undefined;
+  if (isAlone && result.output) screen.out(`${JSON.stringify(result.output)}\n`);
   return result.error ? EXIT.failed : EXIT.completed;
+}
+
+/** The type of the answers of a new session, if it has one. */
+function outputOf({ values }: RunCall): AgentOptions["output"] {
+  const { "output-schema": file, session } = values;
+  if (file === undefined) return undefined;
+  if (session !== undefined)
+    throw new UsageError("--output-schema and --session at once: a session keeps the type that it began with.");
+  return outputSchemaIn(file);
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */

@@ -46,7 +46,9 @@ export interface Answerer {
   text(prompt: string, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;
   follow: Agent["follow"];
   /** How the last run ended, or what it waits for. */
-  resume(sessionId: string): Promise<Pick<AgentResult, "runId" | "stopReason" | "error" | "awaiting">>;
+  resume(
+    sessionId: string,
+  ): Promise<Pick<AgentResult, "runId" | "stopReason" | "error" | "awaiting"> & Partial<Pick<AgentResult, "output">>>;
   sessions(): Promise<SessionCalls>;
   close(): Promise<void>;
 }

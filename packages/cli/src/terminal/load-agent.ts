@@ -37,8 +37,10 @@ const CHANGING = new Set(["Bash", "Write", "Edit"]);
 /** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
 export async function loadAgent(
   call: AgentCall,
-  { asks = false }: { readonly asks?: boolean } = {},
+  { asks = false, output }: { readonly asks?: boolean; readonly output?: AgentOptions["output"] } = {},
 ): Promise<Answerer> {
+  if (call.values.server !== undefined && output)
+    throw new UsageError("--server and --output-schema at once: an agent of a server has its own output_schema.");
   if (call.values.server !== undefined) return serverAgent(call, call.values.server);
   if (call.values["agent-name"] !== undefined)
     throw new UsageError("--agent-name names an agent of a server: give --server URL too. --agent FILE runs one here.");
@@ -47,7 +49,7 @@ export async function loadAgent(
     throw new UsageError(
       "--agent and --tools at once: the agent in the file has its own tools. Leave one of them out.",
     );
-  const change = (options: AgentOptions): AgentOptions => changed(call, options);
+  const change = (options: AgentOptions): AgentOptions => ({ ...changed(call, options), ...(output && { output }) });
   if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));

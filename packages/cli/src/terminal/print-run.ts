@@ -129,9 +129,11 @@ export function createRunPrinter(screen: Screen): RunPrinter {
         line(
           paint.yellow(
             `The model failed (${shorten(item.data.error.message, 120)}); ${
-              item.data.model === undefined
-                ? `again in ${duration(item.data.delay_ms)}`
-                : `${visibleLine(item.data.model)} is asked instead`
+              item.data.output === "tool"
+                ? "the answer is asked for by a tool"
+                : item.data.model === undefined
+                  ? `again in ${duration(item.data.delay_ms)}`
+                  : `${visibleLine(item.data.model)} is asked instead`
             }.`,
           ),
         );

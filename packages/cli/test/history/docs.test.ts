@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createWorld } from "./world.ts";
 
-const page = readFileSync(fileURLToPath(new URL("../../../../docs/history.md", import.meta.url)), "utf8");
+const page = readFileSync(fileURLToPath(new URL("../../../../docs/guides/history.md", import.meta.url)), "utf8");
 const block = /```sh\n([^`]+)```/.exec(page)?.[1] ?? "";
 const commands = block.split("\n").flatMap((line) => /^skein history (.+?)(?:\s+#.*)?$/.exec(line)?.[1]?.trim() ?? []);
 

@@ -81,6 +81,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       if (event.data.error.code === "container_gone") state.containerId = null;
       run.attempts = event.data.attempt;
       if (event.data.model !== undefined) run.fallback = { model: event.data.model, attemptsBefore: run.attempts };
+      if (event.data.output === "tool") run.schemaRefused = true;
       run.retryAt = new Date(Date.parse(event.created_at) + event.data.delay_ms).toISOString();
       return;
     case "step.error":
@@ -160,6 +161,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "answer.validated":
       run.answerValid = event.data.passed;
       if (!event.data.passed) run.validationFailures += 1;
+      run.validationProblem = event.data.reason;
       return;
     case "steps.exhausted":
       run.exhausted = true;

@@ -64,6 +64,8 @@ export interface RunState {
   retryAt: string | null;
   /** The model of the agent's fallback list that is asked for the rest of the run, and the attempts before it was. */
   fallback: { readonly model: string; attemptsBefore: number } | null;
+  /** The provider rejected the schema of the answer, which is asked for by a tool since. */
+  schemaRefused: boolean;
   calls: CallState[];
   /** The message that will carry the results of `calls`. */
   resultsMessageId: string | null;
@@ -100,6 +102,8 @@ export interface RunState {
   /** How often it was taken up again without getting any further. */
   resumesWithoutProgress: number;
   validationFailures: number;
+  /** What was wrong with the last answer that was checked. */
+  validationProblem: string | null;
   /** The notices about tools that are in the log. */
   noticed: string[];
   /** The step that will follow has had its compaction check. */

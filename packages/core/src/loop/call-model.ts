@@ -11,13 +11,14 @@ import {
 } from "@skein/protocol";
 import type { Live } from "../live/live.ts";
 import { createOffsets } from "../live/live.ts";
-import { type ModelCatalog, ModelFailure, type ModelReply } from "../ports/model.ts";
+import { type ModelAbilities, type ModelCatalog, ModelFailure, type ModelReply } from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
 import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "../run/arriving-answer.ts";
 import { compactedBySummary } from "./compaction.ts";
+import { refusesSchema } from "../model/output-format.ts";
 import { knownCalls } from "./tool-pairs.ts";
 import { fallbackAfter } from "./fallback.ts";
 import { callOf } from "./request.ts";
@@ -66,8 +67,8 @@ export async function callModel(
   } catch (error) {
     if (signal.aborted) return [];
     const durationMs = Math.max(0, deps.now() - started);
-    const { price } = deps.models.named(state.tenant, call.model);
-    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar(), price })];
+    const { price, abilities } = deps.models.named(state.tenant, call.model);
+    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar(), price, abilities })];
   } finally {
     deps.live.clear(state.sessionId);
   }
@@ -127,6 +128,7 @@ interface FailedCall {
   readonly durationMs: number;
   readonly arrived: Arrived;
   readonly price: ModelPrice | undefined;
+  readonly abilities: ModelAbilities;
 }
 
 /** The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it survives the worker. */
@@ -134,7 +136,7 @@ function failure(
   state: SessionState,
   current: RunState,
   error: unknown,
-  { random, now, durationMs, arrived, price }: CallDeps & FailedCall,
+  { random, now, durationMs, arrived, price, abilities }: CallDeps & FailedCall,
 ): Fact {
   const call = current.call as FactData<"step.started">;
   const known = error instanceof ModelFailure ? error : undefined;
@@ -144,6 +146,8 @@ function failure(
   };
   const lost = known?.begun && brokenCall(state, call, { now: now(), known: told(known.begun, arrived), price });
   const attempt = current.attempts + 1;
+  if (known && refusesSchema(problem, callOf(state, call.purpose, call.max_tokens), abilities))
+    return stepRetried(current, { attempt, error: problem, delayMs: 0, lost, output: "tool" });
   const ownAttempt = attempt - (current.fallback?.attemptsBefore ?? 0);
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
   if (!known?.retryable || ownAttempt > Math.min(max_retries, known.mostRetries)) {

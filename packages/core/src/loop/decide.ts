@@ -113,7 +113,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
         { now, view },
         endWith({
           code: "validation_failed",
-          message: `The final answer failed its check ${validationFailures} times.`,
+          message: `The final answer failed its check ${validationFailures} times. The last time: ${current.validationProblem ?? "no reason"}`,
         }),
       );
     const asksAgain = validationFailures < view.maxValidationFailures;

@@ -1,4 +1,12 @@
-import { type AgentConfig, type ContentBlock, type Event, type Message, blocksOf, textOf } from "@skein/protocol";
+import {
+  type AgentConfig,
+  type ContentBlock,
+  type Event,
+  type JsonObject,
+  type Message,
+  blocksOf,
+  textOf,
+} from "@skein/protocol";
 import { isBlank } from "../sessions/content-problem.ts";
 import { foldAll } from "../log/fold.ts";
 import type { ModelCall, Turn } from "../ports/model.ts";
@@ -44,11 +52,15 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     maxTokens,
     thinkingTokens: agent.thinking_tokens,
     caches: true,
-    ...(agent.output_schema && closing === undefined && { output: { name: "answer", schema: agent.output_schema } }),
+    ...(agent.output_schema && closing === undefined && { output: outputOf(agent.output_schema, state) }),
     extra: agent.api_kwargs,
     betas: agent.beta_headers,
     containerId: usesContainer(agent) ? state.containerId : null,
   };
+}
+
+function outputOf(schema: JsonObject, { run }: SessionState): NonNullable<ModelCall["output"]> {
+  return { name: "answer", schema, ...(run?.schemaRefused && { isRefused: true }) };
 }
 
 /** The call of one `step.started` of a log. It follows from the log alone. */

@@ -1,5 +1,6 @@
 import type { ContentBlock, ModelStreamEvent, Usage } from "@skein/protocol";
 import { ModelFailure, type ModelReply } from "../ports/model.ts";
+import { createAnswerTeller } from "./answer-tool.ts";
 import { callIdOf } from "./call-id.ts";
 import { createReply } from "./reply.ts";
 
@@ -37,8 +38,14 @@ const BYTES_PER_TOKEN = 4;
 /** No model writes more in one answer: what does is broken, and would fill the memory. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
-export function createAnswerStream(name: string, onEvent: (event: ModelStreamEvent) => void): AnswerStream {
+/** `answerTool` is the name of the tool whose input is the answer, if the call has one. */
+export function createAnswerStream(
+  name: string,
+  onEvent: (event: ModelStreamEvent) => void,
+  answerTool?: string,
+): AnswerStream {
   const reply = createReply(name);
+  const teller = createAnswerTeller(answerTool);
   const carried = new Map<number, unknown>();
   const calls = new Map<number, string>();
   let begun = false;
@@ -47,8 +54,10 @@ export function createAnswerStream(name: string, onEvent: (event: ModelStreamEve
   let open: { readonly kind: Kind; readonly index: number } | undefined;
 
   function tell(event: ModelStreamEvent): void {
-    reply.add(event);
-    onEvent(event);
+    for (const told of teller.tell(event)) {
+      reply.add(told);
+      onEvent(told);
+    }
   }
 
   function begin(): void {
@@ -122,8 +131,10 @@ export function createAnswerStream(name: string, onEvent: (event: ModelStreamEve
       tell({ type: "message_delta", delta: { stop_reason: stopReason }, usage: usage ?? measured });
       tell({ type: "message_stop" });
       const whole = reply.end();
+      const isHandedOver = whole.content.some((_, index) => teller.isAnswer(index));
       const content = whole.content.map((block, index) => {
-        const data = carried.get(index);
+        // What was carried belongs to a call that the log does not have: reasoning is taken back only with what followed it.
+        const data = isHandedOver ? undefined : carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });
       return { ...whole, content, ...(!usage && { estimated: true as const }) };

@@ -1,13 +1,16 @@
-import { type JsonObject, isJsonObject } from "@skein/protocol";
+import { type Failure, type JsonObject, type ToolSchema, isJsonObject } from "@skein/protocol";
 import type { ModelAbilities, ModelCall } from "../ports/model.ts";
+import { answerTool } from "./answer-tool.ts";
 
-/** How the shape of an answer is asked for: by the provider's own means, or in words. */
+/** How the shape of an answer is asked for: by the provider's own means, else by a tool, else in words. */
 export interface AskedOutput {
   /** The schema as the provider takes it; undefined if it would reject the schema, or knows none. */
   readonly schema: JsonObject | undefined;
   readonly name: string;
-  /** The system prompt, with the shape in words if the provider is not told otherwise. */
+  /** The system prompt, with what the model has to know if the provider is not told the schema. */
   readonly system: string;
+  /** The tool whose input is the answer, if the shape is asked for by one. */
+  readonly tool: ToolSchema | undefined;
 }
 
 /**
@@ -22,12 +25,23 @@ const NOT_IN_GRAMMARS = new Set([
 const BEYOND_GRAMMARS = ["$ref", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems"];
 
 /** How this call asks for its shape. */
-export function askedOutput({ output, system }: ModelCall, abilities: ModelAbilities): AskedOutput | undefined {
+export function askedOutput(call: ModelCall, abilities: ModelAbilities): AskedOutput | undefined {
+  const { output, system, tools } = call;
   if (!output) return undefined;
-  const schema = abilities.output ? grammarOf(output.schema) : undefined;
-  if (schema) return { schema, name: output.name, system };
-  const words = `Give your final answer as one JSON object and nothing else. Its JSON Schema: ${JSON.stringify(output.schema)}`;
-  return { schema: undefined, name: output.name, system: system === "" ? words : `${system}\n\n${words}` };
+  const { name } = output;
+  const schema = abilities.output && !output.isRefused ? grammarOf(output.schema) : undefined;
+  if (schema) return { schema, name, system, tool: undefined };
+  const tool = abilities.tools ? answerTool(output.schema, tools) : undefined;
+  const words = tool
+    ? `When you are done, give your final answer by calling the tool ${tool.name}, once, and say nothing after it.`
+    : `Give your final answer as one JSON object and nothing else. Its JSON Schema: ${JSON.stringify(output.schema)}`;
+  return { schema: undefined, name, system: system === "" ? words : `${system}\n\n${words}`, tool };
+}
+
+/** Whether a failure says that the provider does not take the schema of the answer, which it was told. */
+export function refusesSchema({ status, message }: Failure, call: ModelCall, abilities: ModelAbilities): boolean {
+  if (status !== 400 && status !== 422) return false;
+  return askedOutput(call, abilities)?.schema !== undefined && /schema|format|grammar|structured/i.test(message);
 }
 
 /** A schema as grammars take it: closed objects, no limits. Undefined if it says what they cannot. */

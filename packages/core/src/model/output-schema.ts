@@ -1,5 +1,6 @@
 import { type JsonObject, KnownError, isJsonObject } from "@skein/protocol";
 import { z } from "zod";
+import { parsedOrUndefined } from "./parsed-json.ts";
 
 type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
@@ -62,6 +63,12 @@ function asJsonSchema(schema: OutputSchema<unknown>): JsonObject {
   return json;
 }
 
+/** What is wrong with a value by a JSON Schema, as a sentence; undefined if it fits. */
+export function misfitOf(schema: JsonObject, value: unknown): string | undefined {
+  const { error } = z.fromJSONSchema(schema).safeParse(value);
+  return error && sentencesOf(error.issues);
+}
+
 async function readWith<Output>(
   validate: OutputSchema<Output>["~standard"]["validate"],
   answer: string,
@@ -70,24 +77,29 @@ async function readWith<Output>(
   if (value === undefined) return { problem: "The answer is no JSON. Answer with one JSON object and nothing else." };
   const result = await validate(value);
   if (!result.issues) return { output: result.value };
-  const problems = result.issues.map(
-    ({ path = [], message }) => `${path.map(nameOf).join(".") || "answer"}: ${message}`,
-  );
   return {
-    problem: `The answer does not fit its schema. ${problems.join(" ")} Answer with the whole JSON object again.`,
+    problem: `The answer does not fit its schema. ${sentencesOf(result.issues)} Answer with the whole JSON object again.`,
   };
+}
+
+function sentencesOf(issues: NonNullable<Validated<unknown>["issues"]>): string {
+  return issues.map(({ path = [], message }) => `${path.map(nameOf).join(".") || "answer"}: ${message}`).join(" ");
 }
 
 function nameOf(step: unknown): string {
   return String(isJsonObject(step) ? step["key"] : step);
 }
 
-/** The JSON of an answer. Models without a format of their own often put it into a code fence. */
+/**
+ * The JSON of an answer: all of it, or one object after words of the model, also in a code fence.
+ *
+ * An object inside of another is never taken for the answer: it would be a part of one that was cut off.
+ */
 function jsonIn(answer: string): unknown {
-  const fenced = /^```(?:json)?\s*\n(.*)\n```$/s.exec(answer.trim())?.[1];
-  try {
-    return JSON.parse(fenced ?? answer) as unknown;
-  } catch {
-    return undefined;
-  }
+  const text = answer.trim();
+  const whole = parsedOrUndefined(text);
+  if (whole !== undefined || text.startsWith("{")) return whole;
+  const atLineStart = text.lastIndexOf("\n{") + 1;
+  const begin = atLineStart > 0 ? atLineStart : text.indexOf("{");
+  return begin === -1 ? undefined : parsedOrUndefined(text.slice(begin, text.lastIndexOf("}") + 1));
 }

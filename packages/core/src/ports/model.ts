@@ -62,6 +62,8 @@ interface OutputFormat {
   readonly name: string;
   /** A JSON Schema whose root is an object. */
   readonly schema: JsonObject;
+  /** The provider rejected the schema before: the answer is asked for by a tool. */
+  readonly isRefused?: true;
 }
 
 /** What is sent for a call. */

@@ -14,13 +14,7 @@ export function checkAgentSettings(settings: Settings): void {
     );
   if (new Set(fallback_models).size < fallback_models.length)
     throw new KnownError("invalid", "fallback_models: A model is in the list twice.");
-  if (output_schema === undefined) return;
-  if (runtime !== "loop")
-    throw new KnownError(
-      "invalid",
-      "output_schema: Agents of Claude Code have none. Use output_format of the Claude API.",
-    );
-  checkOutputSchema(output_schema);
+  if (output_schema !== undefined) checkOutputSchema(output_schema);
 }
 
 /** Settings that models do not accept together with thinking. */

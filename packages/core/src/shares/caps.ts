@@ -13,6 +13,8 @@ export interface RunOwner {
 export interface Cap {
   /** Tells this cap from others, in every process of a store. */
   readonly scope: string;
+  readonly kind: "key" | "agent" | "tenant";
+  readonly name: string;
   /** Whose cap it is, for sentences: `key "ci"`. */
   readonly of: string;
   /** Runs that may be under way at the same time. */
@@ -21,6 +23,8 @@ export interface Cap {
   readonly spend: bigint | undefined;
   /** From this amount on somebody is asked; undefined if nobody is. */
   readonly askAt: bigint | undefined;
+  /** The same as a part of `spend`. */
+  readonly askAtPercent: number | undefined;
 }
 
 const DEFAULT_ASK_PERCENT = 80;
@@ -31,19 +35,19 @@ export function capsOf(policy: Policy, { tenant, keyName, agentName }: RunOwner)
   const ofKey = keyName === null ? undefined : policyOf(policy, { name: keyName, tenant });
   const ofTenant = policy.tenants[tenant] ?? policy.tenants["*"];
   return [
-    capOf(`key:${tenant}/${keyName}`, `key "${keyName}"`, ofKey),
-    capOf(`agent:${tenant}/${agentName}`, `agent "${agentName}"`, policy.agents[agentName]),
-    capOf(`tenant:${tenant}`, `tenant "${tenant}"`, ofTenant),
+    capOf({ scope: `key:${tenant}/${keyName}`, kind: "key", name: keyName ?? "" }, ofKey),
+    capOf({ scope: `agent:${tenant}/${agentName}`, kind: "agent", name: agentName }, policy.agents[agentName]),
+    capOf({ scope: `tenant:${tenant}`, kind: "tenant", name: tenant }, ofTenant),
   ].flatMap((cap) => cap ?? []);
 }
 
 type Rules = Pick<Policy, "concurrentRuns" | "spendPerDayUsd" | "spendAskAtPercent">;
 
-function capOf(scope: string, of: string, rules: Rules | undefined): Cap | undefined {
+function capOf(whose: Pick<Cap, "scope" | "kind" | "name">, rules: Rules | undefined): Cap | undefined {
   const { concurrentRuns: runs, spendPerDayUsd, spendAskAtPercent = DEFAULT_ASK_PERCENT } = rules ?? {};
   if (runs === undefined && spendPerDayUsd === undefined) return undefined;
   const spend = spendPerDayUsd === undefined ? undefined : BigInt(Math.round(spendPerDayUsd * PICOS_PER_DOLLAR));
-  const askAt =
-    spend === undefined || spendAskAtPercent === false ? undefined : (spend * BigInt(spendAskAtPercent)) / 100n;
-  return { scope, of, runs, spend, askAt };
+  const askAtPercent = spend === undefined || spendAskAtPercent === false ? undefined : spendAskAtPercent;
+  const askAt = askAtPercent === undefined ? undefined : ((spend ?? 0n) * BigInt(askAtPercent)) / 100n;
+  return { ...whose, of: `${whose.kind} "${whose.name}"`, runs, spend, askAt, askAtPercent };
 }

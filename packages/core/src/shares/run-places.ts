@@ -149,6 +149,11 @@ export async function runLines(records: Records): Promise<Readonly<Record<string
   return Object.fromEntries(items.map(({ id, value }) => [id, RunLine.parse(value)]));
 }
 
+/** The line of one cap. */
+export async function runLine(records: Records, cap: Cap): Promise<RunLine> {
+  return lineOf(cap, (await records.get(PLACE.tenant, PLACE.kind, cap.scope))?.value);
+}
+
 function lineOf({ of, runs = Infinity }: Cap, value: unknown): RunLine {
   const known = value === undefined ? { running: [], waiting: [] } : RunLine.parse(value);
   // The rule of today counts: it may have been changed while runs go on.

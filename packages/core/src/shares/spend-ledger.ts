@@ -24,6 +24,20 @@ export interface SpendLedger {
   asked(scope: string, sessionId: string): Promise<void>;
 }
 
+/** What was spent under a cap on one day, and what is reserved for calls that are under way. */
+export interface SpentToday {
+  readonly spent: bigint;
+  readonly reserved: bigint;
+  /** People allowed the cap to be used to its end. */
+  readonly isAllowed: boolean;
+}
+
+export async function spentToday(records: Records, { scope }: Pick<Cap, "scope">, now: number): Promise<SpentToday> {
+  const found = await records.get(PLACE.tenant, PLACE.kind, dayId(scope, now));
+  const day = found ? Day.parse(found.value) : NOTHING;
+  return { spent: BigInt(day.spent), reserved: total(day) - BigInt(day.spent), isAllowed: day.isAllowed };
+}
+
 /** A session, what it has spent in its life, and what it reserves under: calls of one session at the same time have names. */
 interface Spender {
   readonly sessionId: string;
@@ -71,8 +85,7 @@ interface LedgerDeps {
 
 export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
   let changing: Promise<unknown> = Promise.resolve();
-  const today = (): string => new Date(now()).toISOString().slice(0, 10);
-  const idOf = (scope: string): string => `${today()} ${scope}`;
+  const idOf = (scope: string): string => dayId(scope, now());
 
   /** Changes the days of these caps, all or none. One change at a time in this process: others would only be refused by the store. */
   function change<Answer>(
@@ -146,6 +159,11 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
         answer: undefined,
       })),
   };
+}
+
+/** A record a day: caps begin anew at midnight (UTC). */
+function dayId(scope: string, now: number): string {
+  return `${new Date(now).toISOString().slice(0, 10)} ${scope}`;
 }
 
 /** The day with what this spender reserved given back, and what it spent since counted. */

@@ -206,6 +206,22 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
+      it("a line of 20 MB costs no session and no token", async () => {
+        const data = agentData(agent);
+        const before = (await read(data)).config;
+        const [ids, { totals }] = [await idsIn(before), await getUsage({ ...before, timeZone: "UTC" })];
+        const [first = ""] = filesIn(data.folder, lines);
+        const line = { type: "huge", timestamp: "2026-11-01T00:00:00.000Z", text: "x".repeat(20_000_000) };
+        // In the middle, so that what comes after it is read too.
+        const [head = "", ...rest] = readFileSync(first, "utf8").split("\n");
+        writeFileSync(first, [head, JSON.stringify(line), ...rest].join("\n"));
+        const { config, problems } = await read(data);
+        expect(problems).toEqual([]);
+        expect(await idsIn(config)).toEqual(ids);
+        expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(totals);
+      });
+
+    if (lines)
       it("an empty file and a file of another agent are no session that hides others", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);

@@ -1,5 +1,5 @@
 /** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
-import { appendFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -107,6 +107,24 @@ test("a session with a clock in the future is listed first, counted once and hid
   const { data: sessions } = await listSessions({ ...config, limit: Infinity });
   expect(sessions[0]?.lastActivityAt.getUTCFullYear()).toBe(2199);
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(whole.totals);
+});
+
+test("a folder that several agents claim: each session is read once, by the agent that wrote it", async () => {
+  const agents = [agentData("codex"), agentData("pi")] as const;
+  const shared = temporaryFolder();
+  for (const { roots } of agents) for (const root of roots) cpSync(root, shared, { recursive: true });
+  const env = { CODEX_HOME: shared, PI_CODING_AGENT_DIR: shared };
+  const places = { env, homes: [temporaryFolder()], platform: process.platform };
+  const cacheFolder = join(temporaryFolder(), "cache");
+  const sources = ["codex", "pi"] as const;
+  const { config, problems } = await withSources({ places, sources, cacheFolder });
+  expect(problems).toEqual([]);
+  const apart = await listSessions({ ...(await libraryOf(agents)), limit: Infinity });
+  const together = await listSessions({ ...config, limit: Infinity });
+  const named = ({ data }: typeof apart): readonly string[] => data.map(({ source, id }) => `${source} ${id}`).sort();
+  expect(named(together)).toEqual(named(apart));
+  const { totals } = await getUsage({ ...config, timeZone: "UTC" });
+  expect(totals).toEqual((await getUsage({ ...(await libraryOf(agents)), timeZone: "UTC" })).totals);
 });
 
 test("the same folder of two agents is one project", async () => {

@@ -75,6 +75,8 @@ export const stepFacts = {
     lost: Lost.optional(),
     /** The model that is asked for the rest of the run, in place of the one that failed. */
     model: z.string().optional(),
+    /** The provider rejected the schema of the answer: it is asked for by a tool for the rest of the run. */
+    output: z.literal("tool").optional(),
   }),
   "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
   /** A model call was given up: its run was cancelled, or its worker is gone or stops. */

@@ -1,6 +1,6 @@
 import { ApiError } from "./api-error.ts";
 
-/** The limits of one key, and of the server. docs/http.md has the defaults. */
+/** The limits of one key, and of the server. docs/reference/http.md has the defaults. */
 export interface Limits {
   /** Requests per second that a key may make on average. */
   readonly requestsPerSecond: number;

@@ -7,7 +7,7 @@ export { checkModel } from "./model-check.ts";
 export { tryModel } from "../model-trial.ts";
 export { checkModelSettings } from "../model-catalog.ts";
 export { openCatalog } from "../open-catalog.ts";
-export { explainKey, openPolicy, wallsState } from "./policy.ts";
+export { type ServerPolicy, explainKey, openPolicy, wallsState } from "./policy.ts";
 export { startServer } from "./server.ts";
 export { type ServeFlags, type ServeSettings, serveSettings } from "./settings.ts";
 export type { RunningServer } from "./start-options.ts";

@@ -41,6 +41,8 @@ export interface ServerPolicy {
   readonly capsRuns: boolean;
   /** The caps of a run. */
   capsOf(owner: RunOwner): readonly Cap[];
+  /** Names of agents that have caps. */
+  readonly cappedAgents: readonly string[];
   /** The hosts that every key may have called. */
   commonHosts(): readonly string[];
 }
@@ -122,6 +124,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
       ({ concurrentRuns }) => concurrentRuns !== undefined,
     ),
     capsOf: (owner) => capsOf(policy, owner),
+    cappedAgents: Object.keys(policy.agents),
     isShared() {
       countTenants();
       return isShared;

@@ -56,6 +56,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
       ...serverDeps(options, { store, parts }),
       telemetry,
       policyOf: rules.of,
+      caps: { of: rules.capsOf, agents: rules.cappedAgents },
       isShared: rules.isShared,
       ...(rules.capsRuns && {
         queuedRun: (sessionId: string) => queuedRun(store.records, sessionId),

@@ -1,6 +1,6 @@
 import type { ConformanceList, Line } from "./line.ts";
 
-/** `docs/conformance.md`: every line of every list, and what became of it. */
+/** `docs/reference/conformance.md`: every line of every list, and what became of it. */
 export function printConformance(lists: readonly ConformanceList[]): string {
   const counted = lists.map(
     (list) => `| [${list.part}](#${anchor(list.part)}) | ${list.specification} | ${list.title} | ${counts(list)} |`,

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { printConformance } from "./print-conformance.ts";
 import { LISTS } from "./lists.ts";
 
-test("docs/conformance.md is what the lists print; `npm run conformance` prints it", () => {
-  const page = readFileSync(new URL("../../../../docs/conformance.md", import.meta.url), "utf8");
+test("docs/reference/conformance.md is what the lists print; `npm run conformance` prints it", () => {
+  const page = readFileSync(new URL("../../../../docs/reference/conformance.md", import.meta.url), "utf8");
   expect(page).toBe(printConformance(LISTS));
 });
 

@@ -27,7 +27,7 @@ export interface RestateEngineDeps {
   readonly report?: (error: unknown) => void;
 }
 
-const SWEEP_MS = 1000;
+const SWEEP_MS = 750;
 /** A session that has been due for so long was not announced, or its wake-up was lost. */
 const OVERDUE_MS = 1500;
 /** An overdue session is sent once in this time, however many workers see it. */
@@ -40,7 +40,7 @@ const CLOCK_SLACK_MS = 1000;
  * A session that has been due for so long although it was announced is driven without Restate: the part of Restate that has its
  * wake-up is down, or is being taken over by another node.
  */
-const UNPLACED_MS = 3000;
+const UNPLACED_MS = 2000;
 /** At most so many overdue sessions of one tenant are sent in one sweep. */
 const PER_TENANT = 100;
 

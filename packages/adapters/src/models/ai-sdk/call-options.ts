@@ -36,8 +36,8 @@ export function callOptions(
   { abilities, provider }: { readonly abilities: ModelAbilities; readonly provider: string },
 ): { readonly options: LanguageModelV4CallOptions; readonly leftOut: PreparedCall["leftOut"] } {
   const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
-  const tools = abilities.tools ? call.tools : [];
   const output = askedOutput(call, abilities);
+  const tools = abilities.tools ? [...call.tools, ...(output?.tool ? [output.tool] : [])] : [];
   const system = output?.system ?? call.system;
   const effort = abilities.thinking ? effortOf(call.thinkingTokens) : undefined;
   const options: LanguageModelV4CallOptions = {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { type Model, type ModelAbilities, ModelFailure, createAnswerStream } from "@skein/core";
+import { type Model, type ModelAbilities, ModelFailure, askedOutput, createAnswerStream } from "@skein/core";
 import type { JsonObject, ModelPrice } from "@skein/protocol";
 import { watched } from "../stream-request.ts";
 import { callOptions } from "./call-options.ts";
@@ -34,7 +34,7 @@ export function createAiSdkModel({ model, price, silenceMs = SILENCE_MS, ...give
       return { api: "ai_sdk", body: JSON.parse(JSON.stringify(options)) as JsonObject, leftOut };
     },
     async call(call, onEvent, signal) {
-      const answer = createAnswerStream(call.model, onEvent);
+      const answer = createAnswerStream(call.model, onEvent, askedOutput(call, abilities)?.tool?.name);
       const reader = createPartReader(answer);
       try {
         // Some models resolve only with the first part: the watch begins before.

@@ -17,6 +17,8 @@ const CACHED = { type: "ephemeral" };
 interface MessagesCall extends PreparedCall {
   /** The body with `stream: true` as the bytes of its JSON. */
   readonly encoded: () => Uint8Array;
+  /** The name of the tool whose input is the answer, if the call has one. */
+  readonly answerTool: string | undefined;
 }
 
 /** The body of a call of the Messages API. The blocks of the log are the blocks of this API, so they are sent as they are. */
@@ -28,9 +30,9 @@ export function messagesBody(
   const { leftOut } = read;
   const turns = isClaude ? read.turns : read.turns.map(withoutCarry);
   const { messages, settled } = call.caches ? withBreakpoints(turns) : { messages: turns, settled: 0 };
-  const tools = abilities.tools ? [...call.tools, ...call.serverTools] : [];
-  const thinking = thinkingOf(call, abilities);
   const output = askedOutput(call, abilities);
+  const tools = abilities.tools ? [...call.tools, ...call.serverTools, ...(output?.tool ? [output.tool] : [])] : [];
+  const thinking = thinkingOf(call, abilities);
   const system = output?.system ?? call.system;
   const body: JsonObject = {
     ...call.extra,
@@ -50,6 +52,7 @@ export function messagesBody(
     api: "messages",
     body,
     leftOut: [...leftOut, ...thinking.leftOut],
+    answerTool: output?.tool?.name,
     encoded: () => encodedBody(body, growing ?? turns, growing ? settled : 0),
   };
 }

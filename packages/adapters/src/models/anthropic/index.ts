@@ -4,6 +4,7 @@ import {
   type ModelAbilities,
   type ModelCall,
   ModelFailure,
+  createAnswerTeller,
   createReply,
   parsedOrUndefined,
 } from "@skein/core";
@@ -80,7 +81,8 @@ export function createAnthropicModel({
       return { api, body, leftOut };
     },
     async call(call, onEvent, signal) {
-      const { body, encoded } = prepared(call);
+      const { body, encoded, answerTool } = prepared(call);
+      const teller = createAnswerTeller(answerTool);
       const reply = createReply(modelName === undefined ? undefined : call.model);
       try {
         return await watched({ silenceMs, signal, asFailure }, async (watch) => {
@@ -96,9 +98,10 @@ export function createAnthropicModel({
               throw errorEvent(data);
             }
             if (event === undefined || event === "ping") return;
-            const said = JSON.parse(data) as ModelStreamEvent;
-            reply.add(said);
-            onEvent(said);
+            for (const told of teller.tell(JSON.parse(data) as ModelStreamEvent)) {
+              reply.add(told);
+              onEvent(told);
+            }
           });
           return reply.end();
         });

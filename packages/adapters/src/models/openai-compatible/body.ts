@@ -28,8 +28,8 @@ export function chatBody(
   { name, abilities, quirks }: { name: string; abilities: ModelAbilities; quirks: ChatQuirks },
 ): PreparedCall {
   const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
-  const tools = abilities.tools ? call.tools : [];
   const output = askedOutput(call, abilities);
+  const tools = abilities.tools ? [...call.tools, ...(output?.tool ? [output.tool] : [])] : [];
   const system = output?.system ?? call.system;
   const body: JsonObject = {
     ...call.extra,

@@ -40,6 +40,6 @@ export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): M
     abilities,
     price,
     prepare,
-    call: openAiCall({ address, apiKey, silenceMs, fetch, prepare, read }),
+    call: openAiCall({ address, apiKey, silenceMs, fetch, abilities, prepare, read }),
   };
 }

@@ -18,8 +18,8 @@ export function responsesBody(
   { name, abilities }: { name: string; abilities: ModelAbilities },
 ): PreparedCall {
   const { turns, leftOut } = carriedOver(call.turns, { name: call.model, readsClaude: false, abilities });
-  const tools = abilities.tools ? call.tools : [];
   const output = askedOutput(call, abilities);
+  const tools = abilities.tools ? [...call.tools, ...(output?.tool ? [output.tool] : [])] : [];
   const instructions = output?.system ?? call.system;
   const effort = abilities.thinking ? effortOf(call.thinkingTokens) : undefined;
   const dropped: LeftOut[] = [];

@@ -31,6 +31,6 @@ export function createOpenAiModel(options: OpenAiOptions): Model {
     abilities,
     price,
     prepare,
-    call: openAiCall({ address, apiKey, silenceMs, fetch, prepare, read: createEventReader }),
+    call: openAiCall({ address, apiKey, silenceMs, fetch, abilities, prepare, read: createEventReader }),
   };
 }

@@ -7,6 +7,7 @@ import {
   cancellation,
   endWith,
   finalResponse,
+  misfitOf,
   resultAtEnd,
   runCompleted,
   runFailed,
@@ -25,10 +26,12 @@ export function endRun(said: SDKResultMessage, batch: Batch): void {
   const result = run.simulatedCalls > 0 ? withoutCosts(said) : (said as unknown as JsonObject);
   if (said.is_error) return failRun(endOf(said, run, batch), batch, result);
   closeCalls(batch, () => LOST_RESULT);
-  if (lacksOutput(batch, said.subtype === "success" ? said.structured_output : undefined))
-    return failRun(NO_OUTPUT, batch, result);
+  const output = said.subtype === "success" ? said.structured_output : undefined;
+  const untyped = untypedEnd(batch, output);
+  if (untyped) return failRun(untyped, batch, result);
   const text = said.subtype === "success" ? said.result : finalResponse(state);
-  batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: text, now, result }));
+  const final = typedText(batch, output) ?? text;
+  batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: final, now, result }));
 }
 
 /** Claude Code puts a price on what the built-in simulation answered: nobody bills that. */
@@ -50,10 +53,12 @@ export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;
   const output = outputIn(state.transcript, state.run);
-  if (lacksOutput(batch, output)) return failRun(NO_OUTPUT, batch);
+  const untyped = untypedEnd(batch, output);
+  if (untyped) return failRun(untyped, batch);
   const stopReason = stopReasonOf(state.run.stopReason);
   const result = output === undefined ? {} : { result: { structured_output: output } };
-  batch.add(runCompleted(state.run, { stopReason, finalResponse: finalResponse(state), now, ...result }));
+  const final = typedText(batch, output) ?? finalResponse(state);
+  batch.add(runCompleted(state.run, { stopReason, finalResponse: final, now, ...result }));
 }
 
 /** Claude Code calls it a success when the model answers in plain words instead of in the form that was asked for. */
@@ -63,8 +68,20 @@ const NO_OUTPUT = endWith({
     "The model answered, but not in the form that output_format asked for. Say in the prompt what the fields mean, or send it again.",
 });
 
-function lacksOutput({ state }: Batch, output: unknown): boolean {
-  return output === undefined && state.run !== null && Boolean(optionsOf(state, state.run.prompt).output_format);
+/** The end of a run whose answer has not the form that was asked for; undefined if it has, or if none was. */
+function untypedEnd({ state }: Batch, output: unknown): RunEnd | undefined {
+  if (!state.run || !optionsOf(state, state.run.prompt).output_format) return undefined;
+  if (output === undefined) return NO_OUTPUT;
+  const schema = state.agent?.output_schema;
+  const problem = schema && misfitOf(schema, output);
+  if (problem === undefined) return undefined;
+  const message = `The final answer does not fit its schema. ${problem} The answer: ${JSON.stringify(output)}`;
+  return endWith({ code: "validation_failed", message });
+}
+
+/** The answer of an agent with an output_schema, as JSON: the same as the loop's. */
+function typedText({ state }: Batch, output: unknown): string | undefined {
+  return state.agent?.output_schema && output !== undefined ? JSON.stringify(output) : undefined;
 }
 
 /** What the model handed over in the form that was asked for, as the messages of the run have it. */

@@ -26,6 +26,7 @@ export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOpti
   const base: JsonObject = {
     ...(agent?.system_prompt && { system_prompt: agent.system_prompt }),
     ...(state.workingDirectory !== null && { cwd: state.workingDirectory }),
+    ...(agent?.output_schema && { output_format: { type: "json_schema", schema: agent.output_schema } }),
     ...own,
     ...(control.permissionMode !== null && { permission_mode: control.permissionMode }),
     ...Object.fromEntries(changed),

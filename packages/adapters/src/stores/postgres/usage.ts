@@ -1,11 +1,11 @@
-import { COUNTERS, type ToolUsageQuery, type UsageKey, type UsageQuery } from "@skein/core";
+import { COUNTERS, type ToolUsageQuery, type UsageKey, type UsageQuery, type ZoneShift } from "@skein/core";
 import { type ToolUsageRow, type UsageRow, Uuid } from "@skein/protocol";
 import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 
 /**
- * What runs and tools used. Whole days come from sums, and what no sum has is added: runs that go on or ended lately, and the
- * part of a day at either end of the asked time.
+ * What runs and tools used. Whole days and whole quarters of an hour come from sums, and what no sum has is added: runs that
+ * go on or ended lately, and the minutes before and after these quarters.
  */
 export async function usageOf(connections: Connections, query: UsageQuery): Promise<readonly UsageRow[]> {
   const { sessionId, by, secondKey } = query;
@@ -17,22 +17,26 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
     where s.tenant = $1 and ($2::uuid is null or s.agent_id = $2) and ($3::timestamptz is null or r.started_at >= $3)
       and ($4::timestamptz is null or r.started_at < $4) and ($5::uuid is null or s.id = $5) and ${where}
     group by ${groupBy}`;
+  const ofSums = (from: string, day: string, where: string): string => {
+    const columnOf: Readonly<Record<UsageKey, string>> = { ...SUM_KEYS, day };
+    return `select ${[...keys.map((key) => columnOf[key]), "runs", ...COUNTERS].join(", ")} from ${from} u
+      where u.tenant = $1 and ($2::uuid is null or u.agent_id = $2) and u.model is ${needsModels ? "not " : ""}null
+        and ${where}`;
+  };
   const all = "skein.sessions s join skein.runs r on r.session_id = s.id";
-  const days = wholeDays(query);
-  // Sums know no sessions and no keys, and their days are those of UTC.
-  const needsRuns = keys.some((key) => key === "session" || key === "key" || (key === "day" && query.shifts));
-  const isSummed = sessionId === undefined && !needsRuns && days !== undefined;
+  // Sums know no sessions.
+  const isSummed = sessionId === undefined && !keys.includes("session");
+  const { days, quarters, rest } = summedTimes(query);
   const parts = isSummed
     ? [
-        `select ${[...keys.map((key) => SUM_KEYS[key]), "runs", ...COUNTERS].join(", ")} from skein.usage_days u
-          where u.tenant = $1 and ($2::uuid is null or u.agent_id = $2) and u.model is ${needsModels ? "not " : ""}null
-            and ${days.inside("u.day")}`,
+        ...days.map((time) => ofSums("skein.usage_days", "to_char(u.day, 'YYYY-MM-DD')", within("u.day", time))),
+        ...quarters.map((time) => ofSums("skein.usage_quarters", dayIn("u.quarter", query), within("u.quarter", time))),
         ofRuns(
           `skein.open_runs o join skein.runs r on r.id = o.run_id and r.session_id = o.session_id
           join skein.sessions s on s.id = o.session_id`,
           "true",
         ),
-        ...days.edges("r.started_at").map((edge) => ofRuns(all, `${edge} and ${NOT_OPEN}`)),
+        ...rest.map((time) => ofRuns(all, `${within("r.started_at", time)} and ${NOT_OPEN}`)),
       ]
     : [ofRuns(all, "true")];
   const names = [...keys.map((_, at) => `key${at}`), "runs", ...COUNTERS];
@@ -47,13 +51,12 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
   });
 }
 
-const SUM_KEYS: Readonly<Record<UsageKey, string>> = {
-  day: "to_char(u.day, 'YYYY-MM-DD')",
+const SUM_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   model: "u.model",
   agent: "u.agent_id",
   project: "u.project",
   session: "",
-  key: "",
+  key: "u.opened_by",
 };
 const NOT_OPEN = "not exists (select from skein.open_runs o where o.run_id = r.id and o.session_id = r.session_id)";
 
@@ -74,21 +77,26 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
       and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
       and ($5::uuid is null or s.id = $5) and ${where} group by 1, 2`;
   const all = "skein.events e join skein.sessions s on s.id = e.session_id";
-  const days = wholeDays(query);
+  const ofSums = (from: string, day: string, where: string): string => `
+    select ${day}, u.tool, u.calls, u.failed, u.unknown, u.duration_ms from ${from} u
+    where u.tenant = $1 and ($2::uuid is null or u.agent_id = $2) and ${where}`;
+  const { days, quarters, rest } = summedTimes(query);
   const parts =
-    sessionId === undefined && days !== undefined && !query.shifts
+    sessionId === undefined
       ? [
-          `select to_char(u.day, 'YYYY-MM-DD'), u.tool, u.calls, u.failed, u.unknown, u.duration_ms from skein.tool_days u
-            where u.tenant = $1 and ($2::uuid is null or u.agent_id = $2) and ${days.inside("u.day")}`,
+          ...days.map((time) => ofSums("skein.tool_days", "to_char(u.day, 'YYYY-MM-DD')", within("u.day", time))),
+          ...quarters.map((time) =>
+            ofSums("skein.tool_quarters", dayIn("u.quarter", query), within("u.quarter", time)),
+          ),
           ofCalls(
             `skein.open_runs o join skein.sessions s on s.id = o.session_id
             join skein.events e on e.session_id = o.session_id and e.run_id = o.run_id`,
             "true",
           ),
-          ...days.edges("e.created_at").map((edge) =>
+          ...rest.map((time) =>
             ofCalls(
               all,
-              `${edge} and not exists (
+              `${within("e.created_at", time)} and not exists (
               select from skein.open_runs o where o.run_id = e.run_id and o.session_id = e.session_id)`,
             ),
           ),
@@ -105,9 +113,9 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
 }
 
 /** The day of a moment, in the time zone of the question. */
-function dayIn(time: string, { shifts }: ToolUsageQuery): string {
+function dayIn(time: string, asked: ToolUsageQuery): string {
   const utc = `${time} at time zone 'utc'`;
-  return zoneDay(time, shifts, (minutes) =>
+  return zoneDay(time, asked, (minutes) =>
     minutes === 0 ? `to_char(${utc}, 'YYYY-MM-DD')` : `to_char(${utc} + interval '${minutes} minutes', 'YYYY-MM-DD')`,
   );
 }
@@ -116,31 +124,58 @@ function valuesOf({ tenant, agentId, from, to, sessionId }: ToolUsageQuery): rea
   return [tenant, agentId ?? null, from ?? null, to ?? null, sessionId ?? null];
 }
 
-interface WholeDays {
-  /** The days that lie inside the asked time as a whole. */
-  inside(day: string): string;
-  /** The rest of the asked time, at its ends. */
-  edges(time: string): readonly string[];
+/** From a moment until before another, in milliseconds. */
+interface Time {
+  readonly from: number;
+  readonly to: number;
 }
 
-const DAY_MS = 86_400_000;
+interface SummedTimes {
+  readonly days: readonly Time[];
+  readonly quarters: readonly Time[];
+  /** What is in no sum. */
+  readonly rest: readonly Time[];
+}
 
-/** The whole days (UTC) of the asked time, or undefined if it has none. */
-function wholeDays({ from, to }: ToolUsageQuery): WholeDays | undefined {
-  const first = from === undefined ? undefined : Math.ceil(Date.parse(from) / DAY_MS) * DAY_MS;
-  const end = to === undefined ? undefined : Math.floor(Date.parse(to) / DAY_MS) * DAY_MS;
-  if (Number.isNaN(first) || Number.isNaN(end) || (first ?? -Infinity) >= (end ?? Infinity)) return undefined;
-  const at = (ms: number): string => new Date(ms).toISOString();
-  return {
-    inside: (day) =>
-      [
-        "true",
-        ...(first === undefined ? [] : [`${day} >= '${at(first).slice(0, 10)}'`]),
-        ...(end === undefined ? [] : [`${day} < '${at(end).slice(0, 10)}'`]),
-      ].join(" and "),
-    edges: (time) => [
-      ...(first !== undefined && first !== Date.parse(from ?? "") ? [`${time} < '${at(first)}'`] : []),
-      ...(end !== undefined && end !== Date.parse(to ?? "") ? [`${time} >= '${at(end)}'`] : []),
-    ],
+const QUARTER_MS = 900_000;
+const DAY_MS = 96 * QUARTER_MS;
+
+/** Which part of the asked time comes from which sums. Those by day are of UTC. */
+function summedTimes({ from, to, shifts = [] }: ToolUsageQuery): SummedTimes {
+  const asked = {
+    from: from === undefined ? -Infinity : Date.parse(from),
+    to: to === undefined ? Infinity : Date.parse(to),
   };
+  const quarters = shifts.every(beginsAtQuarter) ? whole(asked, QUARTER_MS) : [];
+  const days = shifts.length === 0 ? whole(asked, DAY_MS) : [];
+  return { days, quarters: without(quarters, days), rest: without([asked], quarters) };
+}
+
+const beginsAtQuarter = ({ until, minutes }: ZoneShift): boolean =>
+  minutes % 15 === 0 && (until === null || Date.parse(until) % QUARTER_MS === 0);
+
+/** The whole days or quarters of a time, if it has any. */
+function whole({ from, to }: Time, span: number): readonly Time[] {
+  const inside = { from: Math.ceil(from / span) * span, to: Math.floor(to / span) * span };
+  return inside.from < inside.to ? [inside] : [];
+}
+
+/** A time without the one inside it. */
+function without([time]: readonly Time[], [inside]: readonly Time[]): readonly Time[] {
+  if (!time) return [];
+  if (!inside) return [time];
+  const parts = [
+    { from: time.from, to: inside.from },
+    { from: inside.to, to: time.to },
+  ];
+  return parts.filter(({ from, to }) => from < to);
+}
+
+function within(column: string, { from, to }: Time): string {
+  const at = (ms: number): string => `'${new Date(ms).toISOString()}'`;
+  const bounds = [
+    ...(from === -Infinity ? [] : [`${column} >= ${at(from)}`]),
+    ...(to === Infinity ? [] : [`${column} < ${at(to)}`]),
+  ];
+  return bounds.length === 0 ? "true" : bounds.join(" and ");
 }

@@ -1,6 +1,7 @@
 import {
   COUNTERS,
   type Counters,
+  type ToolUsageQuery,
   type UsageKey,
   type UsageQuery,
   type ZoneShift,
@@ -54,15 +55,21 @@ export function usageRow(keys: readonly string[], runs: number, counters: Counte
   };
 }
 
-/** The day of a moment in a zone with these shifts. `dayAfter` is how the database writes the day of the moment so many minutes later. */
-export function zoneDay(
-  time: string,
-  shifts: readonly ZoneShift[] | undefined,
-  dayAfter: (minutes: number) => string,
-): string {
-  const changes = (shifts ?? []).filter(({ until }) => until !== null);
-  const last = dayAfter(shifts?.at(-1)?.minutes ?? 0);
-  if (changes.length === 0) return last;
-  const cases = changes.map(({ until, minutes }) => `when ${time} < '${until}' then ${dayAfter(minutes)}`);
-  return `case ${cases.join(" ")} else ${last} end`;
+/** The day of a moment in the asked time, in its zone. `dayAfter` is how the database writes the day of the moment so many minutes later. */
+export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes: number) => string): string {
+  const shifts = shiftsWithin(asked);
+  const last = dayAfter(shifts.at(-1)?.minutes ?? 0);
+  const cases = shifts.slice(0, -1).map(({ until, minutes }) => `when ${time} < '${until}' then ${dayAfter(minutes)}`);
+  return cases.length === 0 ? last : `case ${cases.join(" ")} else ${last} end`;
+}
+
+/** The shifts of the asked time alone. A zone has fifty of them in 25 years, and each would be compared with every row. */
+function shiftsWithin({ shifts = [], from, to }: ToolUsageQuery): readonly ZoneShift[] {
+  const left = shifts.filter(
+    ({ until }) => until === null || from === undefined || Date.parse(until) > Date.parse(from),
+  );
+  const last = left.findIndex(
+    ({ until }) => until === null || (to !== undefined && Date.parse(until) >= Date.parse(to)),
+  );
+  return left.slice(0, last + 1);
 }

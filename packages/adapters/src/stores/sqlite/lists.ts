@@ -78,9 +78,9 @@ function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time
 }
 
 /** The day of a moment, in the time zone of the question. */
-function dayIn(time: string, { shifts }: ToolUsageQuery): string {
-  if (!shifts) return `substr(${time}, 1, 10)`;
-  return zoneDay(time, shifts, (minutes) => `strftime('%Y-%m-%d', ${time}, '${minutes} minutes')`);
+function dayIn(time: string, asked: ToolUsageQuery): string {
+  if (!asked.shifts) return `substr(${time}, 1, 10)`;
+  return zoneDay(time, asked, (minutes) => `strftime('%Y-%m-%d', ${time}, '${minutes} minutes')`);
 }
 
 /** The name and the end of a call are whole also in the preview of a large body. */

@@ -126,6 +126,8 @@ interface NextAttempt {
   readonly delayMs: number;
   /** Another model that is asked from now on. */
   readonly model?: string;
+  /** How the answer of a type is asked for from now on. */
+  readonly output?: "tool";
 }
 
 interface FailedCall {
@@ -137,7 +139,7 @@ interface FailedCall {
 /** A call of the model failed and is made again, but not before its time. */
 export function stepRetried(
   place: Place,
-  { attempt, error, delayMs, lost, model }: FailedCall & NextAttempt,
+  { attempt, error, delayMs, lost, model, output }: FailedCall & NextAttempt,
 ): FactOf<"step.retried"> {
   return {
     event_type: "step.retried",
@@ -148,6 +150,7 @@ export function stepRetried(
       delay_ms: delayMs,
       ...(lost && { lost: paid(lost) }),
       ...(model !== undefined && { model }),
+      ...(output && { output }),
     },
   };
 }

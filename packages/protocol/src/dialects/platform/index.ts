@@ -14,5 +14,6 @@ export * from "./worker-shapes.ts";
 export * from "./health-shapes.ts";
 export * from "./login-shapes.ts";
 export * from "./audit-shapes.ts";
+export * from "./cap-shapes.ts";
 export * from "./key-shapes.ts";
 export * from "./history-shapes.ts";

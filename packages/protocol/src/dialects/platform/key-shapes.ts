@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Line } from "../../agent.ts";
+import { ApiCap } from "./cap-shapes.ts";
 
-/** What a key may do. [docs/http.md] says what each of them really allows. */
+/** What a key may do. [docs/reference/http.md] says what each of them really allows. */
 const ApiScope = z.enum(["read", "run", "sql", "admin"]);
 
 /** The first characters of a key's hash, 12 as lists show it. */
@@ -61,5 +62,9 @@ export const ApiKeyPolicy = z.object({
     hosts: z.array(z.string()).nullable(),
     concurrent_runs: z.number().nullable(),
     spend_per_day_usd: z.number().nullable(),
+    /** At this part of the spending people are asked; null: nobody is. */
+    spend_ask_at_percent: z.number().nullable(),
   }),
+  /** What counts for runs of this key: its own caps, those of its tenant, and those of the tenant's agents. */
+  caps: z.array(ApiCap),
 });

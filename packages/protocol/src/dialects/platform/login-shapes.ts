@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ApiCap } from "./cap-shapes.ts";
 
 /** Who calls, and which server answers. */
 export const Me = z.object({
@@ -13,6 +14,8 @@ export const Me = z.object({
     scopes: z.array(z.enum(["read", "run", "sql", "admin"])),
   }),
   tenant: z.string(),
+  /** What counts for runs of this key: its own caps, those of its tenant, and those of the tenant's agents. */
+  caps: z.array(ApiCap),
   /** When the login of the cookie ends; null where the key itself was sent. */
   expires_at: z.iso.datetime().nullable(),
   server: z.object({

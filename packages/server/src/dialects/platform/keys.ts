@@ -2,15 +2,16 @@ import type { KeyPolicy } from "@skein/core";
 import type { ApiKey } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import { type KeyInfo, isGood, keyIdOf } from "../../keys.ts";
+import { capsOfKey } from "./caps.ts";
 import type { Handlers, RequestContext, ServerContext } from "../../request-context.ts";
 
 /** The keys of the caller's tenant. Keys of other tenants do not exist for it. */
 export const keyHandlers = {
-  async getPolicy(_, { shared, principal: { keyId, tenant } }) {
-    return policyOf(shared, await keyOf(shared, tenant, keyId));
+  async getPolicy(_, call) {
+    return policyOf(call, await keyOf(call.shared, call.principal.tenant, call.principal.keyId));
   },
-  async getKeyPolicy({ params }, { shared, principal }) {
-    return policyOf(shared, await keyOf(shared, principal.tenant, params.key_id));
+  async getKeyPolicy({ params }, call) {
+    return policyOf(call, await keyOf(call.shared, call.principal.tenant, params.key_id));
   },
   async listKeys(_, { shared, principal }) {
     const all = await shared.keys.list(principal.tenant);
@@ -66,9 +67,11 @@ async function shown({ now, keyUses }: ServerContext, key: KeyInfo): Promise<Api
   };
 }
 
-async function policyOf({ deps }: ServerContext, { id, name, tenant, scopes }: KeyInfo) {
+async function policyOf(call: RequestContext, { id, name, tenant, scopes }: KeyInfo) {
+  const { deps } = call.shared;
   const principal = { keyId: id, name, tenant, scopes };
   const rules: KeyPolicy = deps.policyOf?.(principal) ?? {};
+  const caps = await capsOfKey(call, name);
   return {
     key: { id: id.slice(0, 12), name, scopes },
     tenant,
@@ -82,6 +85,8 @@ async function policyOf({ deps }: ServerContext, { id, name, tenant, scopes }: K
       hosts: rules.hosts ?? null,
       concurrent_runs: rules.concurrentRuns ?? null,
       spend_per_day_usd: rules.spendPerDayUsd ?? null,
+      spend_ask_at_percent: caps.find(({ of }) => of === "key")?.spend?.ask_at_percent ?? null,
     },
+    caps,
   };
 }

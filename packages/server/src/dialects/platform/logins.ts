@@ -1,5 +1,6 @@
 import type { Handlers } from "../../request-context.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { capsOfKey } from "./caps.ts";
 import { historyRefusal } from "./history.ts";
 import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
 
@@ -23,7 +24,8 @@ export const loginHandlers = {
     reply.header("set-cookie", loginCookie(request.headers, ""));
     return undefined;
   },
-  async getMe(_, { shared, principal }) {
+  async getMe(_, call) {
+    const { shared, principal } = call;
     const { description, sql, claude, history, console: files } = shared.deps;
     const refusal = historyRefusal(history, principal);
     const { version, store, model, simulated = false } = description;
@@ -37,6 +39,7 @@ export const loginHandlers = {
         scopes: [...principal.scopes],
       },
       tenant: principal.tenant,
+      caps: await capsOfKey(call, principal.name),
       expires_at: principal.login?.expiresAt ?? null,
       server: {
         version,

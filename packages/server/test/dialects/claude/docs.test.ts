@@ -6,9 +6,9 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, names, only } from "./world.ts";
 
-/** `docs/claude-api.md`: its examples are sent to a real server, and what it says about tests and routes is there. */
+/** `docs/reference/claude-api.md`: its examples are sent to a real server, and what it says about tests and routes is there. */
 
-const page = readFileSync(new URL("../../../../../docs/claude-api.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../../../docs/reference/claude-api.md", import.meta.url), "utf8");
 const fenced = (language: string): readonly string[] =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n([^\`]+)\`\`\``, "g"))].map(([, text = ""]) => text);
 

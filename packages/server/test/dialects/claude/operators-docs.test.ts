@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { loadCode } from "../../../../skein/src/serve/config-file.ts";
 import { openPolicy } from "../../../../skein/src/serve/policy.ts";
 
-/** `docs/claude-operators.md`: its example is a config that a server loads, and its variables are read. */
+/** `docs/reference/claude-operators.md`: its example is a config that a server loads, and its variables are read. */
 
-const page = readFileSync(new URL("../../../../../docs/claude-operators.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../../../docs/reference/claude-operators.md", import.meta.url), "utf8");
 
 test("the example opens what it says", async () => {
   const [, example = ""] = /```ts\n([^`]+)```/.exec(page) ?? [];
@@ -24,7 +24,7 @@ test("the example opens what it says", async () => {
 });
 
 test("the example of the policy is one that a server starts with", async () => {
-  const policy = readFileSync(new URL("../../../../../docs/policy.md", import.meta.url), "utf8");
+  const policy = readFileSync(new URL("../../../../../docs/reference/policy.md", import.meta.url), "utf8");
   const [, example = ""] = /```ts\n([^`]+)```/.exec(policy) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "skein-operators-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -361,3 +361,22 @@ test("an agent over /v1 has no more rights than a request, and its sessions run"
   expect(server.requests("agent")[0]?.model).toBe("claude-haiku-5-5");
   expect(systemOf("agent")).toContain("You weave.");
 });
+
+test("an agent of Claude Code with an output_schema completes with the JSON, and fails with words alone", async () => {
+  const output_schema = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
+  const config = { name: "Counter", runtime: "claude-code", output_schema };
+  const agent = await server.call("POST", "/v1/agents", config);
+  const outcome = async (label: string, steps: Parameters<typeof scripted>[1]) => {
+    const session = await server.call("POST", "/v1/sessions", { agent_id: agent.body.id });
+    const path = `/v1/sessions/${session.body.id}`;
+    await server.call("POST", `${path}/messages`, { role: "user", content: { text: scripted(label, steps) } });
+    await all(server, `/api/v1/sessions/${session.body.id}/stream`);
+    return (await server.call("GET", `${path}/runs`)).body.data[0];
+  };
+  const answer = (input: Record<string, unknown>) => ({ tools: [{ name: "StructuredOutput", input }] });
+  expect(await outcome("typed", [answer({ total: 5 }), { text: "Done." }])).toMatchObject({
+    outcome: "completed",
+    final_response: '{"total":5}',
+  });
+  expect(await outcome("untyped", [{ text: "It is five." }])).toMatchObject({ outcome: "failed" });
+});

@@ -32,6 +32,7 @@ test("a login answers with a cookie that scripts cannot read, and the cookie sta
         expires_at: null,
         scopes: ["admin"],
       },
+      caps: [],
       tenant: "default",
       expires_at: expect.any(String),
       server: {

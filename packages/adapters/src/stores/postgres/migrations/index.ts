@@ -6,6 +6,7 @@ import { exactCost } from "./0007-exact-cost.ts";
 import { partitionedEvents } from "./0008-partitioned-events.ts";
 import { firstSums, runsByTime, sums } from "./0009-sums.ts";
 import { firstUnknownEffects, keysAndEffects, unknownEffectsByTime } from "./0012-keys-and-effects.ts";
+import { quarterHours } from "./0015-quarter-hours.ts";
 
 export interface Migration {
   readonly number: number;
@@ -45,4 +46,11 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 12, name: "keys and effects", sql: keysAndEffects, oldest: 7 },
   { number: 13, name: "first unknown effects", sql: firstUnknownEffects, oldest: 7 },
   { number: 14, name: "unknown effects by time", sql: unknownEffectsByTime, oldest: 7, concurrent: true },
+  {
+    number: 15,
+    name: "quarter hours",
+    sql: quarterHours,
+    oldest: 7,
+    locks: ["skein.runs in share row exclusive mode"],
+  },
 ];

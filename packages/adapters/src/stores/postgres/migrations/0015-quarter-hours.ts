@@ -1,0 +1,41 @@
+import { COUNTERS } from "@skein/core";
+
+/**
+ * Sums by quarter of an hour, beside those by day: for days of other time zones, which all begin at one, and for the part of
+ * a day at either end of the asked time. Both know who opened the session.
+ *
+ * Every run is added up once more, by skein.roll_up, and counted row by row until then.
+ */
+export const quarterHours = /* sql */ `
+-- Empty for a session that nobody's key opened.
+alter table skein.usage_days add column opened_by text not null default '';
+create table skein.usage_quarters (
+  tenant text not null,
+  quarter timestamptz not null,
+  agent_id uuid not null,
+  project text not null,
+  opened_by text not null,
+  -- Null: of the whole run. Otherwise what of it went to one model.
+  model text,
+  runs bigint not null,
+  ${COUNTERS.map((name) => `${name} bigint not null`).join(",\n  ")}
+);
+create index usage_quarters_time on skein.usage_quarters (tenant, quarter);
+create table skein.tool_quarters (
+  tenant text not null,
+  quarter timestamptz not null,
+  agent_id uuid not null,
+  tool text not null,
+  calls bigint not null,
+  failed bigint not null,
+  unknown bigint not null,
+  duration_ms bigint not null
+);
+create index tool_quarters_time on skein.tool_quarters (tenant, quarter);
+
+-- Nobody adds up meanwhile. Who corrects or deletes a run waits, because runs are locked.
+select pg_advisory_xact_lock(7305);
+delete from skein.usage_days;
+delete from skein.tool_days;
+insert into skein.open_runs select r.id, r.session_id from skein.runs r on conflict do nothing;
+`;

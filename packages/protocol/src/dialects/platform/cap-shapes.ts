@@ -1,0 +1,30 @@
+import { z } from "zod";
+
+/** A cap of the operator, and what is used of it. Null: the cap says nothing about that. */
+export const ApiCap = z.object({
+  of: z.enum(["key", "agent", "tenant"]),
+  name: z.string(),
+  runs: z
+    .object({
+      /** Runs that may be under way at the same time. */
+      limit: z.number(),
+      under_way: z.number(),
+      waiting: z.number(),
+    })
+    .nullable(),
+  /** Dollars of one day (UTC). */
+  spend: z
+    .object({
+      limit_usd: z.number(),
+      spent_usd: z.number(),
+      /** Kept for calls that are under way. */
+      reserved_usd: z.number(),
+      /** At this part of the limit people are asked; null: nobody is. */
+      ask_at_percent: z.number().nullable(),
+      /** People were asked today, and allowed the limit to be used to its end. */
+      is_allowed: z.boolean(),
+      resets_at: z.iso.datetime(),
+    })
+    .nullable(),
+});
+export type ApiCap = z.infer<typeof ApiCap>;

@@ -1,0 +1,27 @@
+import { capUses } from "@skein/core";
+import type { ApiCap } from "@skein/protocol";
+import type { RequestContext } from "../../request-context.ts";
+
+/** The caps that count for runs of a key of the caller's tenant, and what is used of them. */
+export async function capsOfKey(call: RequestContext, keyName: string): Promise<ApiCap[]> {
+  const { shared, principal } = call;
+  const { caps: rules, store } = shared.deps;
+  if (!rules) return [];
+  const { tenant } = principal;
+  const names = ["", ...(await ownAgents(call, rules.agents))];
+  const all = names.flatMap((agentName) => rules.of({ tenant, keyName, agentName }));
+  const once = new Map(all.map((cap) => [cap.scope, cap]));
+  return [...(await capUses(store.records, [...once.values()], shared.now()))];
+}
+
+/** Agents of this tenant among those that have caps: the names of other tenants' agents are not told. */
+async function ownAgents({ agents }: RequestContext, capped: readonly string[]): Promise<readonly string[]> {
+  const found = new Set<string>();
+  if (capped.length === 0) return [];
+  for (let cursor: string | undefined; ;) {
+    const page = await agents.list({ limit: 100, ...(cursor !== undefined && { cursor }) });
+    for (const { config } of page.items) if (capped.includes(config.name)) found.add(config.name);
+    if (page.cursor === null || found.size === capped.length) return [...found].toSorted();
+    cursor = page.cursor;
+  }
+}

@@ -1,0 +1,3 @@
+-- What did I ask any agent about tests? (Change the word.)
+SELECT timestamp, source, project_path, left(human_prompt, 100) AS prompt
+FROM history.messages WHERE contains(lower(human_prompt), 'test') ORDER BY timestamp DESC LIMIT 20;
