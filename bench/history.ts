@@ -311,7 +311,9 @@ function isMissed(figure: Figure | undefined, goal: Goal | undefined): boolean {
 
 function printTable(rows: readonly Row[]): boolean {
   const width = Math.max(...rows.map(([what]) => what.length));
-  console.log(`Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.`);
+  console.log(
+    `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.`,
+  );
   console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"cpu ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
   let missed = 0;
   for (const [what, figure, goal] of rows) {

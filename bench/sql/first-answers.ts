@@ -9,7 +9,7 @@ const KEY = "sk-bench-0123456789abcdef0123456789abcdef";
 /** A server that does not answer in this time does not answer. */
 const MOST_MS = 120_000;
 
-export const FIRST_QUESTIONS = {
+const FIRST_QUESTIONS = {
   "about nothing": "SELECT 42",
   "over everything": "SELECT message_type, count(*) FROM claude_conversations GROUP BY 1",
 } as const;

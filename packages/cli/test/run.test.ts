@@ -97,7 +97,11 @@ describe("skein run", () => {
     expect(second).toMatchObject({ code: 0, out: "Second.\n" });
     // There is nothing to go on with, so it shows what was answered.
     const again = await skein(folder, "run", "--session", session);
-    expect(again).toMatchObject({ code: 0, out: "Second.\n", err: expect.stringMatching(/^(?!.*so answers).*Completed/s) });
+    expect(again).toMatchObject({
+      code: 0,
+      out: "Second.\n",
+      err: expect.stringMatching(/^(?!.*so answers).*Completed/s),
+    });
     const shown = await skein(folder, "sessions", "show", session, "--json");
     expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });
   });

@@ -8,7 +8,15 @@ import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
 import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { commandToGoOn, createRunPrinter, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
+import {
+  commandToGoOn,
+  createRunPrinter,
+  print,
+  printJson,
+  sayIfSimulated,
+  summaryOf,
+  waitLines,
+} from "../terminal/print-run.ts";
 import { outputSchemaIn } from "../terminal/output-schema.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import { JSON_OPTION, type PLACE_OPTIONS } from "../terminal/shared-options.ts";

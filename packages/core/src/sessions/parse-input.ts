@@ -1,4 +1,4 @@
-import { KnownError } from "@skein/protocol";
+import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
 
 /** Parses input of a caller: what does not fit is an `invalid` with the place named. */
@@ -12,17 +12,24 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
     message: issue.code === "unrecognized_keys" ? unknownKeys(schema, issue) : issue.message,
   }));
   const [first] = issues;
-  throw new KnownError("invalid", `${first?.path ? `${first.path}: ` : ""}${first?.message ?? "The input is not valid."}`, {
-    details: { issues },
-  });
+  throw new KnownError(
+    "invalid",
+    `${first?.path ? `${first.path}: ` : ""}${first?.message ?? "The input is not valid."}`,
+    {
+      details: { issues },
+    },
+  );
 }
 
 /** Names the known key that is most like each unknown one. */
 function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): string {
   const known = keysAt(schema, path);
+  const plain = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
   return keys
     .map((key) => {
-      const nearest = nearestOf(key, known);
+      // Nobody means a known key with a text this long, and comparing it would take long.
+      const near = key.length > 100 ? undefined : nearestName(plain(key), known.map(plain));
+      const nearest = known.find((name) => plain(name) === near);
       return `Unknown key "${key}".${nearest === undefined ? "" : ` Did you mean "${nearest}"?`}`;
     })
     .join(" ");
@@ -48,32 +55,4 @@ interface Definition {
   readonly innerType?: z.core.$ZodType;
   readonly in?: z.core.$ZodType;
   readonly options?: readonly z.core.$ZodType[];
-}
-
-/** Undefined if no key is alike: more than a third of the letters would have to change. */
-function nearestOf(key: string, known: readonly string[]): string | undefined {
-  // Nobody means a known key with a text this long, and comparing it would take long.
-  if (key.length > 100) return undefined;
-  const plain = (text: string): string => text.toLowerCase().replaceAll(/[_-]/g, "");
-  const [best] = known
-    .map((name) => ({ name, changes: changesBetween(plain(key), plain(name)) }))
-    .filter(({ name, changes }) => changes <= Math.max(1, Math.floor(name.length / 3)))
-    .sort((a, b) => a.changes - b.changes);
-  return best?.name;
-}
-
-/** How many letters have to be added, removed or replaced (Levenshtein). */
-function changesBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (let j = 1; j <= b.length; j += 1)
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (b[j - 1] === letter ? 0 : 1),
-      );
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -28,7 +28,9 @@ export function namesTranscripts(sql: string): boolean {
 export function mayReadHistory(sql: string): boolean {
   return (
     namesTranscripts(sql) ||
-    /\b(show|describe|summarize|pragma\w*|information_schema|duckdb_\w+|pg_\w+|sqlite_\w+)\b|(^|\()\s*desc\b/i.test(sql) ||
+    /\b(show|describe|summarize|pragma\w*|information_schema|duckdb_\w+|pg_\w+|sqlite_\w+)\b|(^|\()\s*desc\b/i.test(
+      sql,
+    ) ||
     /\b(read_\w+|glob|sniff_csv|query|query_table)\s*\(|\b(from|join)\s*['"]|\bfrom\b[^;]*,\s*['"]/i.test(sql)
   );
 }

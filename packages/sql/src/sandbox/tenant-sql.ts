@@ -105,8 +105,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
       const needsRows = namesPlatform(question.statement) || mayRead;
-      const database =
-        store && needsRows ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
+      const database = store && needsRows ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
       const copy = sandbox !== rowsSandbox && namesTranscripts(question.statement) ? historySandbox?.copy : undefined;
       // Until there is a copy, every transcript is read in place, which may take longer.
       const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;
