@@ -4,10 +4,10 @@
  *
  *     node floors.ts FOLDER WORK
  */
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { discover } from "@skein/history";
+import { createSql } from "@skein/sql";
 
 const [folder = "", work = ""] = process.argv.slice(2);
 
@@ -20,14 +20,16 @@ async function timed(run: () => Promise<void>): Promise<{ readonly ms: number; r
 }
 
 async function storeLines(): Promise<void> {
-  const instance = await DuckDBInstance.create(join(work, "floor.duckdb"), { threads: "2", memory_limit: "600MB" });
-  const connection = await instance.connect();
+  // A database over nothing is DuckDB itself.
+  const nothing = join(work, "nothing");
+  mkdirSync(nothing);
+  const sql = await createSql({ roots: [nothing], threads: 2, memoryLimit: "600MB" });
   const files = `'${join(folder, "projects/**/*.jsonl").replaceAll("'", "''")}'`;
-  await connection.run(
-    `CREATE TABLE lines AS SELECT json FROM read_ndjson_objects(${files}, format = 'newline_delimited', ignore_errors = true)`,
+  await sql.run(`ATTACH '${join(work, "floor.duckdb")}' AS floor`);
+  await sql.run(
+    `CREATE TABLE floor.lines AS SELECT json FROM read_ndjson_objects(${files}, format = 'newline_delimited', ignore_errors = true)`,
   );
-  connection.closeSync();
-  instance.closeSync();
+  sql.close();
 }
 
 async function parseLines(): Promise<void> {
