@@ -28,6 +28,7 @@ const hasClaudeCode = existsSync(join(root, "node_modules/@anthropic-ai/claude-a
 
 test.each([
   ["weather", [/Lisbon/, /Porto/]],
+  ["invoice", [/^\d+ (?:EUR|USD)$/m]],
   ["approval", [/awaiting_frontend_tools: delete_file \{"path":"old\.txt"\}/, /Deleted old\.txt\./]],
   ...(hasClaudeCode ? ([["claude-code", [/hello/, /event: result\ndata: .*again/]]] as const) : []),
 ] as const)("the program examples/from/%s.ts does what its guide says", (name, sentences) => {
@@ -41,10 +42,21 @@ test("the code of a guide is that of the program that it names", () => {
   expect(withCode.length).toBe(4);
   for (const guide of withCode) {
     const page = text(`docs/guides/from/${guide}`);
-    const [, name] = /\[examples\/from\/([\w-]+)\.ts\]/.exec(page) ?? [];
-    const [, code = "none"] = /```ts\n([\s\S]+?)\n```/.exec(page) ?? [];
-    expect(text(`examples/from/${name}.ts`), guide).toContain(code);
+    const names = [...page.matchAll(/\[examples\/from\/([\w-]+)\.ts\]/g)].map(([, name]) => name);
+    const codes = [...page.matchAll(/```ts\n([\s\S]+?)\n```/g)].map(([, code = "none"]) => code);
+    expect(names.length, guide).toBe(codes.length);
+    for (const [at, code] of codes.entries()) expect(text(`examples/from/${names[at]}.ts`), guide).toContain(code);
   }
+});
+
+test("a program of the AI SDK with tools and an answer of a type has no more lines in Skein", () => {
+  const page = text("docs/guides/from/ai-sdk.md").split("## With tools and an answer of a type")[1] ?? "";
+  const lines = (language: string): number => {
+    const [, code = ""] = new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)\\n\`\`\``).exec(page) ?? [];
+    return code.split("\n").filter((line) => line.trim() !== "").length;
+  };
+  expect(lines("ts")).toBeGreaterThan(10);
+  expect(lines("ts")).toBeLessThanOrEqual(lines("js"));
 });
 
 test("the commands beside those of ccusage work", () => {

@@ -64,6 +64,37 @@ describe("skein run", () => {
     expect([types[0], types.at(-1)]).toEqual(["session.created", "session.completed"]);
   });
 
+  test("--attach shows the model images, PDFs and texts with the prompt", async () => {
+    const simulator = await createSimulator();
+    onTestFinished(() => simulator.close());
+    const folder = dataFolder();
+    const at = (name: string, data: string | Buffer) => (writeFileSync(join(folder, name), data), join(folder, name));
+    const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const files = [at("a.png", Buffer.from(PIXEL, "base64")), at("b.pdf", "%PDF-1.4"), at("c.csv", "x,y")];
+    const env = { ...environmentOf(folder), ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: simulator.url };
+    const run = (attach: string) => call(["run", script([{ text: "Seen." }], "attach"), "--attach", attach], { env });
+    expect(await run(files.join(","))).toMatchObject({ code: 0, out: "Seen.\n" });
+    const [asked] = simulator.ledger.calls({ label: "attach" });
+    expect(asked?.request).toMatchObject({
+      messages: [
+        {
+          content: [
+            { type: "image", source: { media_type: "image/png", data: PIXEL } },
+            { type: "document", title: "b.pdf", source: { media_type: "application/pdf" } },
+            { type: "document", title: "c.csv", source: { type: "text", data: "x,y" } },
+            { type: "text" },
+          ],
+        },
+      ],
+    });
+    expect(await run(join(folder, "none.png"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("cannot be attached"),
+    });
+    const bytes = at("d.bin", Buffer.from([0, 255, 1]));
+    expect(await run(bytes)).toMatchObject({ code: 2, err: expect.stringContaining("neither an image") });
+  });
+
   test("--output-schema prints an answer that fits, and nothing for one that never does", async () => {
     const folder = dataFolder();
     const file = join(folder, "total.json");

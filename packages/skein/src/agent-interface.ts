@@ -43,11 +43,17 @@ export interface AgentOptions<Output = unknown> extends Omit<
   readonly leaseMs?: number;
 }
 
+/** Functions by the type of the events that they are called with. */
+export type EventListeners = {
+  readonly [Type in Event["event_type"]]?: (event: Extract<Event, { event_type: Type }>) => void;
+};
+
 export interface RunOptions {
   /** Go on with this session instead of a new one. */
   readonly sessionId?: string;
   readonly signal?: AbortSignal;
-  readonly onEvent?: (event: Event) => void;
+  /** Called with each event: one function for all, or one for each type of event. */
+  readonly onEvent?: ((event: Event) => void) | EventListeners;
   readonly maxCostMicros?: number;
   /** Another model than the session's, for this run. */
   readonly model?: string;

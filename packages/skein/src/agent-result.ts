@@ -25,7 +25,7 @@ import {
   type UsageTotals,
   runLogs,
 } from "@skein/protocol";
-import { type Watched, followRun } from "./follow-run.ts";
+import { type Watched, followRun, tell } from "./follow-run.ts";
 
 /** The result of a run. */
 export interface AgentResult<Output = unknown> {
@@ -84,7 +84,7 @@ export async function runOutcome(watched: Watched): Promise<AgentResult> {
     const { done, value } = await following.next();
     if (done) return resultOf(watched, events, value);
     events.push(value);
-    if (value.sequence > (watched.shownAfter ?? 0)) watched.onEvent?.(value);
+    if (value.sequence > (watched.shownAfter ?? 0)) tell(watched, value);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type RunWatch, type SeenRun, type WatchedRun, watchRun } from "@skein/core";
 import { type DraftPiece, type Event, isKnownError, KnownError } from "@skein/protocol";
+import type { EventListeners } from "./agent-interface.ts";
 import type { Host } from "./host.ts";
 
 /** A run of an agent that is watched. */
@@ -10,9 +11,16 @@ export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait
   /** Events up to this sequence are read but not returned. */
   readonly shownAfter?: number;
   /** Called with each returned event. */
-  readonly onEvent?: ((event: Event) => void) | undefined;
+  readonly onEvent?: ((event: Event) => void) | EventListeners | undefined;
   /** Cancels the run when it aborts. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Tells whoever listens of an event. */
+export function tell({ onEvent }: Pick<Watched, "onEvent">, event: Event): void {
+  if (typeof onEvent === "function") return onEvent(event);
+  const listener = onEvent?.[event.event_type] as ((event: Event) => void) | undefined;
+  listener?.(event);
 }
 
 /** The events of a session until a run is over or waits for an answer. */

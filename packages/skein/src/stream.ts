@@ -1,6 +1,6 @@
 import { draftsOf } from "@skein/core";
 import type { DraftPiece, Event } from "@skein/protocol";
-import { type Watched, followRunLive } from "./follow-run.ts";
+import { type Watched, followRunLive, tell } from "./follow-run.ts";
 import { type PartialDraft, createPartialOutputs } from "./partial-output.ts";
 
 /** A run as it happens: facts from the log in order, drafts in between as they are made. `isTyped`: with partial answers. */
@@ -14,11 +14,11 @@ export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGener
 
 /** The same with everything that the model streams, as formatters need it. */
 export async function* streamItems(watched: Watched): AsyncGenerator<Event | DraftPiece> {
-  const { shownAfter = 0, onEvent } = watched;
+  const { shownAfter = 0 } = watched;
   for await (const item of followRunLive(watched)) {
     if ("event_type" in item) {
       if (item.sequence <= shownAfter) continue;
-      onEvent?.(item);
+      tell(watched, item);
     }
     yield item;
   }

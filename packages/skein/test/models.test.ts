@@ -1,6 +1,7 @@
 /** Models of several providers in one process, and sessions that go from one to another. */
 import { type ModelSettings, KnownError, exactCost, givenPrice, priceCall } from "@skein/protocol";
 import { createMemoryStore, createModels, defineTool } from "@skein/core";
+import { createGoogle } from "@ai-sdk/google";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
 import { createAgent } from "skein";
@@ -20,7 +21,8 @@ const CLAUDE = "claude-sonnet-5-5";
 const OPENAI = "openai/gpt-6";
 const CHAT = "openai-compatible/llama";
 const OTHER = "openai-compatible/messages-server";
-const NAMES = [CLAUDE, OPENAI, CHAT, OTHER];
+const GEMINI = "google/gemini-3-pro";
+const NAMES = [CLAUDE, OPENAI, CHAT, OTHER, GEMINI];
 
 /** A store with three models beside Claude, all on the simulator. */
 async function storeWithModels() {
@@ -58,6 +60,8 @@ const steps = (answer: string): readonly Step[] => [
   { thinking: "Now I know.", text: answer },
 ];
 
+const gemini = (name: string) => createGoogle({ baseURL: `${simulator.url}/v1beta`, apiKey: "k" })(name);
+
 const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));
 
 test.each(pairs)(
@@ -73,6 +77,7 @@ test.each(pairs)(
       max_tokens: 8000,
       baseUrl: simulator.url,
       apiKey: "simulated",
+      models: { [GEMINI]: { model: gemini("gemini-3-pro"), price: PRICE } },
     });
     try {
       let sessionId: string | undefined;

@@ -54,6 +54,20 @@ test("a check of answers may be written in each of its forms", () => {
   });
 });
 
+test("onEvent takes a function for each type of event, which knows its data", async () => {
+  const { agent } = await simulatedAgent();
+  const models: string[] = [];
+  await agent.run(scripted("Listen", [{ text: "Hi." }]), {
+    onEvent: {
+      "step.generated": ({ data }) => {
+        expectTypeOf(data.stop_reason).toEqualTypeOf<string | null>();
+        models.push(data.model);
+      },
+    },
+  });
+  expect(models).toEqual(["claude-sonnet-5-5"]);
+});
+
 test("what an agent gives and takes has names that can be imported from skein", () => {
   const agent = createAgent();
   expectTypeOf(agent.stream).returns.toEqualTypeOf<AsyncIterable<Event | PartialDraft<unknown>>>();

@@ -1,5 +1,5 @@
 import { text as readAll } from "node:stream/consumers";
-import { type Format, isKnownError } from "@skein/protocol";
+import { type Content, type Format, isKnownError } from "@skein/protocol";
 import type { AgentOptions, RunOptions } from "skein";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "../terminal/command.ts";
@@ -17,6 +17,7 @@ import {
   summaryOf,
   waitLines,
 } from "../terminal/print-run.ts";
+import { withAttachments } from "../terminal/attachments.ts";
 import { outputSchemaIn } from "../terminal/output-schema.ts";
 import { tellingPlace } from "../terminal/queue-notes.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
@@ -36,6 +37,10 @@ const OPTIONS = {
     short: "F",
     kind: oneOf("json", "xml", "raw"),
     about: "Write the stream as json (envelopes), xml (tagged blocks) or raw (the events of the model's API)",
+  },
+  attach: {
+    takes: "FILE[,FILE]",
+    about: "Files that the model reads with the prompt: images (png, jpg, gif, webp), PDFs, texts",
   },
   "output-schema": {
     takes: "FILE",
@@ -58,6 +63,7 @@ export const run = sessionCommand({
     'skein run "And in French?" --session 0199c8f1 --max-cost 0.05',
     'skein run "Deploy it" --agent agents/deploy.ts --store postgres://localhost/skein',
     'skein run "List the files" --json | jq -r .event_type',
+    'skein run "What is in this picture?" --attach photo.jpg',
     "skein run - --output-schema invoice.json < invoice.txt | jq .total",
   ],
   notes: "A run that waits for an answer ends with exit code 5.",
@@ -123,7 +129,7 @@ async function runPrompt(call: RunCall): Promise<number> {
 async function printText(
   { screen }: RunCall,
   agent: Answerer,
-  { prompt, ...options }: RunOptions & { readonly prompt: string; readonly format: Format },
+  { prompt, ...options }: RunOptions & { readonly prompt: Content; readonly format: Format },
 ): Promise<string | undefined> {
   let sessionId: string | undefined;
   const pieces = agent.text(prompt, { ...options, onEvent: (event) => (sessionId ??= event.session_id) });
@@ -181,7 +187,15 @@ async function showLastAnswer(
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */
-async function promptOf({ words, values, screen }: RunCall): Promise<string | undefined> {
+async function promptOf(call: RunCall): Promise<Content | undefined> {
+  const text = await wordsOf(call);
+  const { attach } = call.values;
+  if (attach === undefined) return text;
+  if (text === undefined) throw new UsageError("--attach needs a prompt: say what the model should do with the files.");
+  return withAttachments(text, attach.split(","));
+}
+
+async function wordsOf({ words, values, screen }: RunCall): Promise<string | undefined> {
   const [word] = words;
   if (word === "-") {
     const done = screen.progress("Reading the prompt from stdin");

@@ -1,6 +1,6 @@
 import { type Client, type ClientOptions, sseFrames } from "@skein/client";
 import { type WatchDeps, openAwaits, watchRun } from "@skein/core";
-import type { Draft, Event } from "@skein/protocol";
+import type { Content, Draft, Event } from "@skein/protocol";
 import { MissingError, UsageError } from "../terminal/exit-codes.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { createItems } from "./items.ts";
@@ -33,12 +33,12 @@ interface Watched {
 export function createServerAgent({ client, reach, agentName, model }: ServerAgentOptions): Answerer {
   const sessions = createServerSessions(client);
 
-  async function begun(prompt: string, { sessionId, mode, maxCostMicros, model: runModel }: BeginOptions) {
+  async function begun(prompt: Content, { sessionId, mode, maxCostMicros, model: runModel }: BeginOptions) {
     const id = sessionId ?? (await newSession(client, agentName, model));
     const model_id = runModel === undefined ? null : await modelId(client, runModel);
     const body = {
       role: "user" as const,
-      content: { text: prompt },
+      content: typeof prompt === "string" ? { text: prompt } : prompt,
       max_cost_micros: maxCostMicros ?? null,
       model_id,
       ...(mode !== undefined && { mode }),
@@ -75,7 +75,7 @@ export function createServerAgent({ client, reach, agentName, model }: ServerAge
     async *text(prompt, { format, onEvent, ...options } = {}) {
       const { sessionId, runId, shownAfter } = await begun(prompt, options);
       const [event] = await sessions.events(sessionId, { after: shownAfter, limit: 1 });
-      if (event) onEvent?.(event);
+      if (event && typeof onEvent === "function") onEvent(event);
       const query = format === undefined ? "" : `?format=${format}`;
       yield* textOf(reach, `/v1/sessions/${sessionId}/runs/${runId}/text${query}`);
     },

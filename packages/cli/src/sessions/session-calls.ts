@@ -7,7 +7,7 @@ import {
   createSessions,
   queuedRun,
 } from "@skein/core";
-import type { ApiSession, Await, Run, Session } from "@skein/protocol";
+import type { ApiSession, Await, Content, Run, Session } from "@skein/protocol";
 import type { Agent, AgentResult, RunOptions } from "skein";
 
 /** A session as the commands show it. A server tells less than a store. */
@@ -52,8 +52,8 @@ export function sessionsOfStore(store: Store, forget?: SessionsDeps["forget"]): 
 
 /** Who answers prompts: an agent of this process, or one of a server. */
 export interface Answerer {
-  stream(prompt: string, options: RunOptions): ReturnType<Agent["stream"]>;
-  text(prompt: string, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;
+  stream(prompt: Content, options: RunOptions): ReturnType<Agent["stream"]>;
+  text(prompt: Content, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;
   follow: Agent["follow"];
   /** How the last run ended, or what it waits for. */
   resume(
