@@ -7,6 +7,7 @@ import {
   type Run,
   blocksOf,
   isToolUse,
+  priceCall,
 } from "@skein/protocol";
 import { type Config, saySimulationOnce, simulationChoice } from "skein/config";
 import { cost, tokens } from "./amounts.ts";
@@ -216,6 +217,13 @@ export function sayIfSimulated(
   if (server !== undefined || (!isAsked && isReal !== undefined)) return;
   const why = isAsked ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";
   saySimulationOnce(() => screen.note(screen.paint.note.dim(`${why}: the model is a simulation.\n`)));
+  if (
+    model !== undefined &&
+    priceCall(model.replace(/^anthropic\//, ""), { input_tokens: 1, output_tokens: 1 }) === undefined
+  )
+    screen.note(
+      `"${visibleLine(model)}" is not a model that Skein knows. The simulation answers under any name; Claude's API would reject this one.\n`,
+    );
 }
 
 /** The last line of a run: how it ended, and what it took. */
