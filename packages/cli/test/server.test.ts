@@ -88,8 +88,12 @@ test("a run on a server that waits is answered from here, and the run goes on", 
 test.each([
   [["sessions", "list", "--server", "nowhere"], 2, /--server takes an address such as/],
   [["sessions", "list", "--server", "http://127.0.0.1:9"], 4, /No server answers at http:\/\/127\.0\.0\.1:9 /],
-  [["sessions", "list", "--server", "http://127.0.0.1:9", "--store", "memory:"], 2, /--server and --store at once/],
-  [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--server and --agent at once/],
+  [
+    ["sessions", "list", "--server", "http://127.0.0.1:9", "--store", "memory:"],
+    2,
+    /--store cannot be used with --server/,
+  ],
+  [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--agent cannot be used with --server/],
   [["run", "Hi", "--agent-name", "x"], 2, /give --server URL too/],
 ])("%j is a sentence", async (args, code, sentence) => {
   expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
