@@ -42,7 +42,8 @@ function linesOf(message: Message): readonly string[] {
   const { role, content, timestamp } = message;
   // What has no time of its own has that of its file, which was made by this test.
   const time = timestamp.getTime() < BEGUN ? timestamp.toISOString() : "time of the file";
-  const head = `${time} ${role ?? String(message.raw["type"])}${message.isCompacted ? " (before a compaction)" : message.isActive ? "" : " (not on the thread)"}`;
+  const model = "model" in message && message.model !== "" ? ` ${message.model}` : "";
+  const head = `${time} ${role ?? String(message.raw["type"])}${model}${message.isCompacted ? " (before a compaction)" : message.isActive ? "" : " (not on the thread)"}`;
   if (typeof content === "string") return [`${head}: ${shortened(content)}`];
   if (!Array.isArray(content)) return [head];
   return [head, ...content.map((block) => `    ${shortened(JSON.stringify(block))}`)];
