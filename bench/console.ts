@@ -19,7 +19,7 @@ import {
   streaming,
 } from "./console/measures.ts";
 import { table } from "./table.ts";
-import type { Bench, Line } from "./console/bench-world.ts";
+import { type Bench, type Line, within } from "./console/bench-world.ts";
 import { createClient } from "@skein/client";
 import { writeCorpus } from "@skein/history/testing";
 
@@ -34,6 +34,18 @@ Needs Chromium (apt-get install chromium) and a built console (npm install). End
   --only=NAMES   some of: start, first, long, stream, search, list, memory
   --corpus=PATH  search in the transcripts of this folder (as ~/.claude is laid out), not in generated ones
 `;
+
+const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<readonly Line[]>>> = {
+  start: startOfServer,
+  first: firstPage,
+  list: listOfSessions,
+  search: historySearch,
+  long: longSession,
+  stream: streaming,
+  memory: memoryOfServer,
+};
+/** No measure takes longer than a fraction of this on a machine that works. */
+const LONGEST_S = 180;
 
 /** Answers whether every goal was met. */
 export async function run(args: readonly string[]): Promise<boolean> {
@@ -51,10 +63,16 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const model = await startScriptedModel();
   try {
     const corpus = args.find((arg) => arg.startsWith("--corpus="))?.slice("--corpus=".length);
+    checkNames(only ?? []);
     if (wanted("search") && corpus !== undefined) symlinkSync(resolve(corpus), join(data, ".claude"));
-    else if (wanted("search"))
+    else if (wanted("search")) {
+      console.error("writing transcripts …");
       writeCorpus({ folder: join(data, ".claude"), files: isQuick ? 40 : 400, bytes: (isQuick ? 40 : 400) * 1e6 });
-    if (wanted("list")) await makeManySessions(data, isQuick ? 10_000 : 100_000);
+    }
+    if (wanted("list")) {
+      console.error("writing sessions …");
+      await makeManySessions(data, isQuick ? 10_000 : 100_000);
+    }
     const config = join(import.meta.dirname, "../apps/console/dev/skein.config.ts");
     const platform = await startPlatform({ data, modelUrl: model.url, config });
     const browser = await openBrowser({ width: 1440, height: 900 });
@@ -65,19 +83,20 @@ export async function run(args: readonly string[]): Promise<boolean> {
       newContext: browser.newContext,
       client: createClient({ url: platform.url, apiKey: platform.key }),
       serverMemory: () => residentBytes(platform.pid),
+      serverSeconds: () => processorSeconds(platform.pid),
     };
-    const lines: Line[] = wanted("start") ? [await startOfServer()] : [];
+    const lines: Line[] = [];
     try {
-      const measures = { first: firstPage, list: listOfSessions, search: historySearch, long: longSession };
-      for (const [name, measure] of Object.entries({ ...measures, stream: streaming, memory: memoryOfServer })) {
+      for (const [name, measure] of Object.entries(MEASURES)) {
         if (!wanted(name)) continue;
-        const found = await measure(bench);
+        console.error(`${name} …`);
+        const found = await within(LONGEST_S, name, measure(bench));
         for (const one of found) console.error(`${one.name}: ${one.measured}`);
         lines.push(...found);
       }
     } finally {
       await browser.close();
-      await platform.stop();
+      await within(30, "skein serve after SIGTERM", platform.stop());
     }
     console.log(
       table(
@@ -92,7 +111,20 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
 }
 
+function checkNames(only: readonly string[]): void {
+  const unknown = only.filter((name) => !(name in MEASURES));
+  if (unknown.length > 0)
+    throw new Error(`--only: ${unknown.join(", ")} is not a measure. Expected: ${Object.keys(MEASURES).join(", ")}.`);
+}
+
 function residentBytes(pid: number): number {
   const [, kilobytes = "0"] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) * 1024;
+}
+
+function processorSeconds(pid: number): number {
+  // The name of the process may have spaces: the fields after its closing bracket count.
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  const TICKS_PER_SECOND = 100;
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

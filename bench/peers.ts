@@ -8,7 +8,8 @@ import { PEERS, type Peer } from "./peers/peers.ts";
 import { type Crashed, type Measured, type Where, installPeer, killPeer, measurePeer } from "./peers/session.ts";
 import { median, quantile } from "./store/results.ts";
 
-export const summary = "Skein beside Flue, Mastra and the AI SDK: latency, sessions/s, memory, and kill -9 in mid-tool";
+export const summary =
+  "Skein beside Flue, Mastra and the AI SDK: latency, sessions per second, memory, and kill -9 during a tool call";
 
 const HELP = `npm run bench -- peers [options]
 
@@ -91,7 +92,7 @@ async function attempt(row: Row, work: () => Promise<void>): Promise<void> {
 
 function printed(rows: readonly Row[], rounds: number): string {
   const head =
-    "| | version | one at a time, p50 (p95) | 32 at once | memory after | kill -9 in mid-tool: goes on after | effects repeated |\n|---|---|---|---|---|---|---|";
+    "| | version | one at a time, p50 (p95) | 32 at once | memory after | after kill -9 in a tool call: continues after | effects repeated |\n|---|---|---|---|---|---|---|";
   const part = (title: string, isDurable: boolean): string =>
     [`**${title}**`, "", head, ...rows.filter(({ peer }) => peer.isDurable === isDurable).map(line)].join("\n");
   const day = new Date().toISOString().slice(0, 10);
@@ -110,7 +111,7 @@ function line({ peer, version, alone, together, crashed, problem }: Row): string
     `${p50.toFixed(1)} ms (${p95.toFixed(1)})`,
     `${Math.round(rate)} sessions/s`,
     `${Math.round(megabytes)} MB`,
-    crashed?.secondsUntilAnswer === undefined ? "does not go on" : `${crashed.secondsUntilAnswer.toFixed(1)} s`,
+    crashed?.secondsUntilAnswer === undefined ? "no" : `${crashed.secondsUntilAnswer.toFixed(1)} s`,
     crashed === undefined ? "" : String(crashed.effects - 1),
   ];
   return `| ${cells.join(" | ")} |`;

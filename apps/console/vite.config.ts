@@ -13,5 +13,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
+    rolldownOptions: {
+      output: {
+        // How schemas are checked must be settled in the file that all files with schemas load first.
+        codeSplitting: { groups: [{ name: "schemas", test: /node_modules\/zod\/|without-eval/ }] },
+      },
+    },
   },
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "@skein/client";
 import type { OpenBrowser } from "../../apps/console/dev/browser.ts";
 import type { Platform } from "../../apps/console/dev/platform.ts";
@@ -23,11 +24,27 @@ export interface Bench {
   readonly newContext: () => Promise<BrowserContext>;
   /** Bytes that the server's process has in memory. */
   readonly serverMemory: () => number;
+  /** Seconds of processor time that the server's process has taken. */
+  readonly serverSeconds: () => number;
 }
 
 export function line(name: string, value: number, { most, unit }: { most: number; unit: string }): Line {
   const shown = (number: number): string => `${Math.round(number * 10) / 10} ${unit}`;
   return { name, measured: shown(value), goal: `≤ ${shown(most)}`, isMet: value <= most };
+}
+
+/** Fails with a sentence if the work takes longer than it may: a bench that waits for ever tells nobody why. */
+export async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const late = sleep(seconds * 1000, undefined, { signal: stop.signal }).then(
+    () => Promise.reject(new Error(`${what}: it was not done after ${seconds} s.`)),
+    () => new Promise<never>(() => undefined),
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stop.abort();
+  }
 }
 
 /** A page that is logged in. */
@@ -42,17 +59,28 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** A session with an agent of the console's configuration, after its first prompt. */
+/** A session after its first prompt, with an agent of the console's configuration if no other is named. */
 export async function begin(
   bench: Bench,
   prompt: string,
   steps: Parameters<ScriptedModel["plays"]>[1],
+  agentId?: string,
 ): Promise<string> {
   bench.model.plays(prompt, steps);
   const { data } = await bench.client.listAgents({ query: { limit: 200 } });
-  const agent = data.find(({ name }) => name === "Helper");
+  const agent = data.find(({ name, id }) => (agentId === undefined ? name === "Helper" : id === agentId));
   if (!agent) throw new Error("The configuration of the console has no agent Helper.");
   const { id } = await bench.client.createSession({ body: { agent_id: agent.id, title: prompt } });
   await bench.client.postMessage({ params: { session_id: id }, body: { role: "user", content: { text: prompt } } });
   return id;
+}
+
+/** Waits until the server does nothing more by itself, as after it has made an index. */
+export async function serverIsIdle({ serverSeconds }: Bench): Promise<void> {
+  for (let turn = 0; turn < 120; turn++) {
+    const before = serverSeconds();
+    await sleep(1000);
+    if (serverSeconds() - before < 0.1) return;
+  }
+  throw new Error("The server was still busy after 120 s.");
 }

@@ -109,7 +109,7 @@ describe("skein run", () => {
     const [, ...answer] = /^ {2}(skein sessions answer \S+ toolu_deploy yes)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
     expect(await skein(folder, ...answer)).toMatchObject({ code: 0, err: "accepted: The answer was accepted.\n" });
     expect(await skein(folder, ...answer)).toMatchObject({ code: 0, err: expect.stringMatching(/^duplicate: /) });
-    const [, ...goOn] = /^Then go on with it: (.+)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
+    const [, ...goOn] = /^Then continue it: (.+)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
     expect(await skein(folder, ...goOn)).toMatchObject({ code: 0, out: "Result: deployed to production\n" });
   });
 

@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Mirror } from "./sources/mirror/mirror-root.ts";
+import type { Titles } from "./sources/claude-code/details/title.ts";
 import type { SourceName } from "./sources/port/source.ts";
 
 export interface LibraryConfig {
@@ -25,6 +26,8 @@ export interface LibraryConfig {
   readonly cacheFolder?: string | null;
   /** The sessions of other agents by their data directory. `withSources` sets it. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;
+  /** Titles of a process that stays (`createTitles`): what was read for them is remembered from call to call. */
+  readonly titles?: Titles;
   readonly signal?: AbortSignal;
 }
 

@@ -37,10 +37,11 @@ export {
 export { getAgentSession } from "./get/get-agent-session.ts";
 export { readLineAt, type LineOptions } from "./get/line-at.ts";
 export { getMessagePage, type MessagePage, type MessagePageOptions, type PlacedMessage } from "./get/message-page.ts";
-export { getSession, type GetSessionOptions } from "./get/get-session.ts";
+export { getSession, getSummary, type GetSessionOptions } from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
 export { getThreadMarks, type BranchPrompts, type ThreadMarks } from "./get/thread-marks.ts";
 export { listSessions } from "./list/list-sessions.ts";
+export { createTitles, type Titles } from "./sources/claude-code/details/title.ts";
 export { migrateSession, migrateWorkspace } from "./migrate/migrate.ts";
 export {
   isMigrateRefusedError,

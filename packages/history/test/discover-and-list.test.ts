@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:f
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
+  createTitles,
   discover,
   encodeProjectPath,
   getSession,
@@ -179,6 +180,22 @@ describe("the list", () => {
     }
     expect((await getSession(sessionId(1), data.config)).summary).toBe("Greeting");
     expect((await searchSessions("hello", data.config)).data[0]?.sessionSummary).toBe("Greeting");
+  });
+
+  test("titles that are remembered from list to list change when a file has a new summary, and when its message comes later", async () => {
+    const data = createDataDirectory();
+    const config = { ...data.config, titles: createTitles() };
+    const shown = async () => (await listSessions(config)).data.map(({ summary }) => summary);
+    data.session(sessionId(1), hello());
+    expect(await shown()).toEqual(["hello"]);
+    const named = { type: "summary", summary: "Greeting", leafUuid: leaf };
+    const later = data.session(sessionId(2), [{ ...named, summary: "Of nobody", leafUuid: "unknown" }]);
+    await expect.poll(shown).toEqual(["hello", null]);
+    // The file has only summaries so far, so more of them may follow.
+    appendFileSync(later, jsonLines([named]));
+    await expect.poll(shown).toEqual(["Greeting", null]);
+    data.session(sessionId(1), [...hello(), { type: "custom-title", customTitle: "Its own" }]);
+    await expect.poll(shown).toEqual(["Its own", null]);
   });
 
   test("takes the project from the lines, never from the folder, and finds it by path", async () => {

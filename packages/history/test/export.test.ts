@@ -215,6 +215,21 @@ describe("lines", () => {
   });
 });
 
+test("exported HTML is called by the first prompt where nobody gave a title, and a call of a tool says what it is about", async () => {
+  const data = createDataDirectory();
+  const talk = conversation();
+  const id = sessionId(1);
+  data.session(id, [
+    talk.user("Plan the move"),
+    talk.answer([{ type: "tool_use", id: "t1", name: "TaskUpdate", input: { taskId: "3", status: "completed" } }]),
+    talk.user("Now pack"),
+    { type: "last-prompt", lastPrompt: "Now pack" },
+  ]);
+  const html = await exportSessionToHtml(id, data.config);
+  expect(html).toContain("<title>Plan the move</title>");
+  expect(html).toContain('<span class="subject">taskId 3, status completed</span>');
+});
+
 test("lines of unknown types and damaged lines are shown in Markdown and HTML", async () => {
   const data = createDataDirectory();
   const lines = jsonLines([conversation().user("q"), { type: "from-the-future", note: "novelty" }]);

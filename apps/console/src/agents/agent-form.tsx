@@ -2,7 +2,7 @@ import { Dialog, DialogHeading } from "@ariakit/react/dialog";
 import { useState } from "react";
 import { type Agent, type AgentChange, sentenceOf } from "../api/api.ts";
 import { useModels } from "../api/context.tsx";
-import { Field } from "./field.tsx";
+import { Field } from "../ui/field.tsx";
 import { changeOf, valuesOf } from "./form-values.ts";
 import { ToolChoice } from "./tool-choice.tsx";
 import { LimitFields, type SetValue } from "./limit-fields.tsx";

@@ -1,4 +1,4 @@
-import { Field } from "./field.tsx";
+import { Field } from "../ui/field.tsx";
 import type { FormValues } from "./form-values.ts";
 
 /** Makes the handler that writes what is typed into one value of the form. */

@@ -77,9 +77,24 @@ export function createApi(client: Client) {
       client.listSessions({ query: sessionQuery(query), ...(signal && { signal }) }),
     sessionsOf: async (ids: readonly string[]): Promise<readonly Session[]> =>
       (await client.listSessions({ query: { ids: ids.join() } })).data,
+    /** The first prompts of sessions that have no title. */
+    firstPrompts: async (ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> => {
+      const { data } = await client.listSessions({ query: { ids: ids.join(), include: "first_prompt" } });
+      return new Map(data.map(({ id, first_prompt }) => [id, first_prompt ?? null]));
+    },
     session: (id: string) => client.getSession(inSession(id)),
     newSession: (agentId: string, title?: string) =>
       client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
+    /** The name that an agent had in its last session; undefined if it has none. */
+    agentNameOf: async (agentId: string): Promise<string | undefined> => {
+      const { data } = await client.listSessions({ query: { agent_id: agentId, limit: 1 } });
+      const [session] = data;
+      if (!session) return undefined;
+      const log = await client.listEvents({ ...inSession(session.id), query: { limit: 1 } });
+      const [created] = log.data;
+      const { agent } = (created?.data ?? {}) as { agent?: { name?: unknown } };
+      return typeof agent?.name === "string" ? agent.name : undefined;
+    },
     rename: (id: string, title: string | null) => client.patchSession({ ...inSession(id), body: { title } }),
     setTags: (id: string, tags: string[]) => client.patchSession({ ...inSession(id), body: { tags } }),
     removeSession: (id: string) => client.deleteSession(inSession(id)),

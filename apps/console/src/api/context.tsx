@@ -1,6 +1,6 @@
 import { QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useCallback, useContext } from "react";
-import { type Api, isMissing, isUnauthorized } from "./api.ts";
+import { type Api, isFinal, isUnauthorized } from "./api.ts";
 
 const ApiContext = createContext<Api | null>(null);
 export const ApiProvider = ApiContext.Provider;
@@ -22,7 +22,7 @@ export function createQueries(onUnauthorized: () => void): QueryClient {
         staleTime: 2000,
         retry: (failures, error) => {
           if (isUnauthorized(error)) onUnauthorized();
-          return !isUnauthorized(error) && !isMissing(error) && failures < 2;
+          return !isFinal(error) && failures < 2;
         },
       },
     },

@@ -32,8 +32,9 @@ export function ActivityCalendar() {
           {plural(all, "run")} in {WEEKS} weeks
         </span>
       </div>
+      {all === 0 && <p className="lbl">Nothing ran in these weeks. Each day with runs gets its colour here.</p>}
       <svg
-        className="chart cal"
+        className={all === 0 ? "gone" : "chart cal"}
         viewBox={`0 0 ${LEFT + WEEKS * CELL} ${TOP + 7 * CELL + 2}`}
         role="img"
         aria-label={`${plural(all, "run")} in the last ${WEEKS} weeks, at most ${most} on a day`}
@@ -65,7 +66,7 @@ export function ActivityCalendar() {
           );
         })}
       </svg>
-      <p className="lbl cal-legend">
+      <p className={all === 0 ? "gone" : "lbl cal-legend"}>
         Fewer
         {[0, 1, 2, 3, 4].map((level) => (
           <i key={level} className={`dot bg-heat-${level}`} />

@@ -24,7 +24,7 @@ interface StackedBarsProps {
 const RIGHT = 56;
 const BELOW = 22;
 
-/** Bars over time. The pointer shows the figures of a bar; a table behind it has them all for readers of the screen. */
+/** Bars over time; nothing where every bar is empty, which the page says in words. The pointer shows the figures of a bar; a table behind it has them all for readers of the screen. */
 export function StackedBars({ bars, series, format, height = 220, label }: StackedBarsProps) {
   const [box, width] = useSize<HTMLDivElement>(800);
   const [over, setOver] = useState<number>();
@@ -37,6 +37,7 @@ export function StackedBars({ bars, series, format, height = 220, label }: Stack
     .paddingOuter(0.2);
   const y = scaleLinear([0, Math.max(1, ...totals)], [height - BELOW, 8]).nice(4);
   const bar = over === undefined ? undefined : bars[over];
+  if (totals.every((total) => total === 0)) return null;
   return (
     <div className="bars-box" ref={box} onPointerLeave={() => setOver(undefined)}>
       <svg className="chart block" width={width} height={height} role="img" aria-label={label}>

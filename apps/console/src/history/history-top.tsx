@@ -8,6 +8,8 @@ import { BackToSessions } from "../ui/back-to-sessions.tsx";
 import { money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { saveFile } from "../ui/save-file.ts";
+import { sourceName } from "../sessions/listed-row.ts";
+import { usePageTitle } from "../ui/use-page-title.ts";
 import { ContinueDialog } from "./continue-dialog.tsx";
 
 interface HistoryTopProps {
@@ -49,12 +51,14 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
     });
     setAdopting(false);
   };
+  const title = details?.title ?? (details ? "A session without a prompt" : "");
+  usePageTitle(title);
   const branches = details?.branches?.length ?? 0;
   return (
     <header className="top">
       <BackToSessions />
-      <h1 className="cut">{visibleLine(details?.title ?? "Session of Claude Code")}</h1>
-      <span className="chip desk-only">Claude Code</span>
+      <h1 className="cut">{visibleLine(title)}</h1>
+      {details && <span className="chip desk-only">{visibleLine(sourceName(details.source))}</span>}
       <span className="grow" />
       {details?.cost_micros != null && <span className="meta desk-only num strong">{money(details.cost_micros)}</span>}
       {branches > 0 && (

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import { serverNow } from "../api/server-clock.ts";
 import type { Agent, HistorySession, Session } from "../api/api.ts";
+import { useTitles } from "../api/titles.ts";
 import { type ListedRow, rowOfHistory, rowOfSession } from "../sessions/listed-row.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { money } from "../ui/amounts.ts";
@@ -19,9 +20,12 @@ interface LastSessionsProps {
 /** The sessions that were at work last, of both worlds, one line each. */
 export function LastSessions({ sessions, agents, history = [], most = 50 }: LastSessionsProps) {
   const now = serverNow();
+  const titleOf = useTitles();
   const nameOf = (agentId: string): string => agents.find(({ id }) => id === agentId)?.name ?? "";
   const rows: readonly ListedRow[] = [
-    ...sessions.map((session) => rowOfSession(session, nameOf(session.agent_id), now)),
+    ...sessions.map((session) =>
+      rowOfSession(session, { title: titleOf(session), agent: nameOf(session.agent_id) }, now),
+    ),
     ...history.map(rowOfHistory),
   ]
     .toSorted((one, other) => other.at.localeCompare(one.at))

@@ -1,13 +1,14 @@
 import { Link } from "wouter";
 import type { Agent, Session } from "../api/api.ts";
+import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { briefDuration, money, shortModel } from "../ui/amounts.ts";
-import { titleOf } from "../ui/session-state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { useNow } from "../ui/use-now.ts";
 
 /** Sessions that work by themselves. */
 export function RunningNow({ running, agents }: { running: readonly Session[]; agents: readonly Agent[] }) {
+  const titleOf = useTitles();
   const now = useNow(1000, running.length > 0);
   if (running.length === 0) return <p className="lbl">No session is running.</p>;
   return (

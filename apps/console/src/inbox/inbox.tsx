@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Waiting } from "../api/api.ts";
-import { titleOf } from "../ui/session-state.ts";
+import { type TitleOf, useTitles } from "../api/titles.ts";
 import { useKeys } from "../ui/use-keys.ts";
 import type { AwaitCardData } from "./await-card-data.ts";
 import { AwaitCard } from "./await-card.tsx";
@@ -10,6 +10,7 @@ const STAYS_MS = 4000;
 
 /** Everything that waits for a person, the oldest first. */
 export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
+  const titleOf = useTitles();
   const [kept, setKept] = useState<readonly Waiting[]>(awaits);
   const [current, setCurrent] = useState<string>();
   const idsNow = awaits.map(({ tool_use_id }) => tool_use_id).join();
@@ -41,7 +42,7 @@ export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   return (
     <div className="inbox">
       {kept.map((one, index) => (
-        <AwaitCard key={`${one.session_id} ${one.tool_use_id}`} wait={cardOf(one)} isCurrent={index === at} />
+        <AwaitCard key={`${one.session_id} ${one.tool_use_id}`} wait={cardOf(one, titleOf)} isCurrent={index === at} />
       ))}
     </div>
   );
@@ -51,7 +52,7 @@ function isSame(one: Waiting, other: Waiting): boolean {
   return one.tool_use_id === other.tool_use_id && one.session_id === other.session_id;
 }
 
-function cardOf(one: Waiting): AwaitCardData {
+function cardOf(one: Waiting, titleOf: TitleOf): AwaitCardData {
   return {
     sessionId: one.session_id,
     toolUseId: one.tool_use_id,
@@ -60,7 +61,7 @@ function cardOf(one: Waiting): AwaitCardData {
     input: one.input,
     openedAt: Date.parse(one.opened_at),
     expiresAt: one.expires_at,
-    title: titleOf(one.session),
+    title: titleOf({ id: one.session_id, title: one.session.title }),
     agentName: one.session.agent_name ?? "an agent",
   };
 }

@@ -13,6 +13,7 @@ import { Markdown } from "../text/markdown.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
 /** One agent: what it is made of, its versions, its sessions; and a place to try it. */
 export function AgentPage({ id }: { id: string }) {
@@ -32,6 +33,7 @@ export function AgentPage({ id }: { id: string }) {
 }
 
 function Loaded({ agent }: { agent: Agent }) {
+  usePageTitle(agent.name);
   const api = useApi();
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);

@@ -10,9 +10,11 @@ import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { when } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
 /** Every agent: what it is for, which model it asks, how often it was changed. */
 export function AgentsPage() {
+  usePageTitle("Agents");
   const api = useApi();
   const queries = useQueryClient();
   const agents = useAgents();

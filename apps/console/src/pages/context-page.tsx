@@ -13,12 +13,14 @@ import { BeforeAfter } from "../ui/before-after.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 import { useKeys } from "../ui/use-keys.ts";
 
 /** What the model saw: the exact request of any step, part by part, and what changed since the step before. */
 export function ContextPage({ id }: { id: string }) {
   const { view, version, phase, error } = useLiveSession(id);
   const [params, setParams] = useSearchParams();
+  usePageTitle(view.title === null ? "What the model saw" : `What the model saw · ${view.title}`);
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const steps = useMemo(() => view.steps.filter(({ purpose }) => purpose !== "copied"), [view, version]);
   const chosen = steps.findIndex(

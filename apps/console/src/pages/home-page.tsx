@@ -10,9 +10,11 @@ import { NewSessionButton } from "../home/new-session-button.tsx";
 import { RunningNow } from "../home/running-now.tsx";
 import { WaitsForYou } from "../home/waits-for-you.tsx";
 import { longDay } from "../ui/times.ts";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
 /** What waits for a person, then what runs, then what was. */
 export function HomePage() {
+  usePageTitle("Home");
   const api = useApi();
   const awaits = useAwaits();
   const active = useActive();

@@ -92,7 +92,7 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
         onProblem={setProblem}
       />
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />
-      <PhaseNote phase={phase} />
+      <PhaseNote phase={phase} id={id} view={view} />
       <Timeline view={view} version={version} isRunning={isRunning} visible={visible} onShow={show} />
       <div className="ses">
         <div className="read">

@@ -15,9 +15,11 @@ import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
 /** Every session, searched and filtered as it is typed. The filters stand in the address. */
 export function SessionsPage() {
+  usePageTitle("Sessions");
   const [, go] = useLocation();
   const agents = useAgents();
   const known = useModels();

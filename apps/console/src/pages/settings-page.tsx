@@ -10,6 +10,7 @@ import { MeSection } from "../settings/me-section.tsx";
 import { ModelsSection } from "../settings/models-section.tsx";
 import { PolicySection } from "../settings/policy-section.tsx";
 import { WebhooksSection } from "../settings/webhooks-section.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 import { MissingPage } from "../shell/missing-page.tsx";
 
 interface Part {
@@ -54,6 +55,7 @@ export function SettingsPage({ path, onLogOut }: SettingsPageProps) {
   const { data: me } = useMe();
   const isAdmin = me?.key.scopes.includes("admin") === true;
   const shown = PARTS.find((part) => part.path === path);
+  usePageTitle(shown?.path ? `${shown.word} · Settings` : "Settings");
   if (!shown) return <MissingPage />;
   return (
     <>

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { sentenceOf } from "../api/api.ts";
 import type { SqlAnswer } from "../api/sql.ts";
 import { useApi } from "../api/context.tsx";
@@ -10,13 +10,19 @@ import { tablesOf } from "../sql/tables.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { isMac } from "../ui/is-mac.ts";
+import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
 import { Nothing } from "../ui/nothing.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
-const SqlEditor = lazy(async () => ({ default: (await import("../sql/sql-editor.tsx")).SqlEditor }));
+const SqlEditor = loadedWhenShown(
+  async () => (await import("../sql/sql-editor.tsx")).SqlEditor,
+  <div className="ed" />,
+);
 
 /** Questions in SQL over every session of the tenant. A question is a link. */
 export function SqlPage() {
+  usePageTitle("SQL");
   const api = useApi();
   const [asked, setAsked] = useQueryValue("q");
   const [text, setText] = useState(asked ?? QUESTIONS[0]?.sql ?? "");
@@ -70,9 +76,7 @@ export function SqlPage() {
       <div className="sql">
         <SqlTree tables={tables} examples={examples.data ?? []} chosen={text} onQuestion={choose} onName={insert} />
         <div className="sql-main">
-          <Suspense fallback={<div className="ed" />}>
-            <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />
-          </Suspense>
+          <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />
           {problem !== undefined ? (
             <pre className="sql-problem" role="alert">
               {problem}
@@ -90,7 +94,7 @@ export function SqlPage() {
             >
               {schema.isLoading
                 ? "The first question after a start takes a few seconds."
-                : "Choose a question at the left, or write one and run it."}
+                : "Run the question above, or write one of your own."}
             </Nothing>
           )}
         </div>

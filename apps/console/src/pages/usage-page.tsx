@@ -1,15 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
 import { sentenceOf } from "../api/api.ts";
-import { useAgents, useApi, useMe } from "../api/context.tsx";
+import { useAgentNames } from "../api/agent-names.ts";
+import { useApi, useMe } from "../api/context.tsx";
 import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { grouped, money } from "../ui/amounts.ts";
+import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { CapsSection } from "../usage/caps-section.tsx";
 import { callCells, costCells, dayTable } from "../usage/day-table.ts";
 import { saveUsage } from "../usage/save-usage.ts";
+import { NothingUsed } from "../usage/nothing-used.tsx";
 import { SessionTable } from "../usage/session-table.tsx";
 import { ToolTable } from "../usage/tool-table.tsx";
 import { UsageFigures } from "../usage/usage-figures.tsx";
@@ -18,11 +20,16 @@ import { type UsageRange, useUsageRange } from "../usage/usage-range.ts";
 import { UsageNotes } from "../usage/usage-notes.tsx";
 import { UsageTable } from "../usage/usage-table.tsx";
 import { UsageTop } from "../usage/usage-top.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
-const HistoryUsage = lazy(async () => ({ default: (await import("../usage/history-usage.tsx")).HistoryUsage }));
+const HistoryUsage = loadedWhenShown(
+  async () => (await import("../usage/history-usage.tsx")).HistoryUsage,
+  <LoadingRows rows={8} />,
+);
 
 /** What was spent, by day and model, agent, project, tool or key. Days are those of the reader. */
 export function UsagePage() {
+  usePageTitle("Usage");
   const me = useMe();
   const range = useUsageRange();
   const [source, setSource] = useQueryValue("source");
@@ -44,9 +51,7 @@ export function UsagePage() {
       />
       <div className="scroll" tabIndex={0} role="region" aria-label="Usage">
         {isHistory ? (
-          <Suspense fallback={<LoadingRows rows={8} />}>
-            <HistoryUsage range={range} />
-          </Suspense>
+          <HistoryUsage range={range} />
         ) : usage.models.isLoading ? (
           <LoadingRows rows={8} />
         ) : usage.models.isError ? (
@@ -99,14 +104,22 @@ interface SkeinUsageProps {
   readonly by: UsageKey;
 }
 
-function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
-  const agents = useAgents();
-  const agentName = (id: string): string => agents.data?.find((agent) => agent.id === id)?.name ?? "A deleted agent";
+function SkeinUsage({ usage, range, by }: SkeinUsageProps) {
+  const { from, days } = range;
+  const { nameOf: agentName, isHere } = useAgentNames(usage.agents.map(({ key }) => key));
   const nameOf = (key: string): string => (by === "agent" ? agentName(key) : key === "" ? NOBODY[by] : key);
   const models = (usage.models.data ?? []).toSorted((one, other) => other.cost_micros - one.cost_micros);
   const table = dayTable(by === "tool" ? callCells(usage.tools) : costCells(usage.byDay), nameOf);
   const what = by === "tool" ? "Calls" : "Cost";
   const format = by === "tool" ? grouped : money;
+  if (models.length === 0 && usage.tools.length === 0)
+    return (
+      <div className="use">
+        <NothingUsed range={range} what="used" />
+        <CapsSection />
+      </div>
+    );
+  const isUnpriced = table.totals.every((total) => total === 0);
   return (
     <div className="use">
       <UsageFigures rows={models} sessions={usage.sessions.length} table={table} format={format} />
@@ -116,6 +129,7 @@ function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
         format={format}
         label={`${what} per day, ${days} days, by ${by}`}
       />
+      {isUnpriced && <p className="lbl">{by === "tool" ? "No tool was called" : "Nothing was spent"} in these days.</p>}
       <UsageNotes rows={models} />
       <div className="two">
         <div>
@@ -127,7 +141,7 @@ function SkeinUsage({ usage, range: { from, days }, by }: SkeinUsageProps) {
             title="Agents"
             rows={usage.agents}
             nameOf={(row) => agentName(row.key)}
-            hrefOf={(row) => `/agents/${row.key}`}
+            hrefOf={(row) => (isHere(row.key) ? `/agents/${row.key}` : undefined)}
           />
           <CapsSection />
           <UsageTable title="Keys" rows={usage.keys} nameOf={(row) => (row.key === "" ? NOBODY.key : row.key)} />

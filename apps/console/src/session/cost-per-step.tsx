@@ -13,6 +13,7 @@ const MOST = 40;
 export function CostPerStep({ view }: { view: SessionView }) {
   const priced = view.steps.filter(({ cost }) => cost !== null).slice(-MOST);
   if (priced.length === 0) return <p className="lbl">Nothing was spent yet.</p>;
+  if (priced.every(({ cost }) => (cost?.total_micros ?? 0) === 0)) return <p className="lbl">No step cost anything.</p>;
   const most = Math.max(...priced.map(({ cost }) => cost?.total_micros ?? 0), 1);
   const y = scaleLinear([0, most], [HEIGHT - BELOW, 6]).nice(2);
   const width = (WIDTH - RIGHT) / priced.length;

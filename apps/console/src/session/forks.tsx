@@ -3,10 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { Api, Session } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { stateOf, titleOf } from "../ui/session-state.ts";
+import { stateOf } from "../ui/session-state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { when } from "../ui/times.ts";
 
@@ -18,6 +19,7 @@ interface Branch {
 /** The tree of a session's forks, with its parents, and the way to make another. */
 export function Forks({ session, onFork }: { session: Session; onFork: () => void }) {
   const api = useApi();
+  const titleOf = useTitles();
   const tree = useQuery({ queryKey: ["forks", session.id], queryFn: () => forkTree(api, session) });
   const branches = tree.data ?? [{ session, depth: 0 }];
   return (

@@ -1,7 +1,15 @@
 import type { LoadedPhase } from "./live-session.ts";
+import type { SessionView } from "./view.ts";
+import { WaitsNote } from "./waits-note.tsx";
 
-/** Says that the session was deleted, or that its stream is interrupted. */
-export function PhaseNote({ phase }: { readonly phase: LoadedPhase }) {
+interface PhaseNoteProps {
+  readonly phase: LoadedPhase;
+  readonly id: string;
+  readonly view: SessionView;
+}
+
+/** Says that the session was deleted, that its stream is interrupted, or why its prompt waits. */
+export function PhaseNote({ phase, id, view }: PhaseNoteProps) {
   if (phase === "deleted")
     return (
       <div className="net" role="alert">
@@ -14,5 +22,5 @@ export function PhaseNote({ phase }: { readonly phase: LoadedPhase }) {
         The stream of this session is interrupted. It goes on by itself, without a gap.
       </div>
     );
-  return null;
+  return <WaitsNote id={id} view={view} />;
 }

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { useApi } from "../api/context.tsx";
+import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { money, percent, plural } from "../ui/amounts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Fact, FactList } from "../ui/fact-list.tsx";
-import { shortId, titleOf } from "../ui/session-state.ts";
+import { shortId } from "../ui/session-state.ts";
 import { fullTime } from "../ui/times.ts";
 import { CostPerStep } from "./cost-per-step.tsx";
 import { TokenSection } from "./token-section.tsx";
@@ -78,6 +79,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
 
 function SessionLink({ id }: { id: string }) {
   const api = useApi();
+  const titleOf = useTitles();
   const { data } = useQuery({ queryKey: ["session", id], queryFn: () => api.session(id) });
   return (
     <Link className="link" href={`/sessions/${id}`}>

@@ -6,6 +6,7 @@ import { BackToSessions } from "../ui/back-to-sessions.tsx";
 import { duration, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { StateWord, type State } from "../ui/status.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 import { useNow } from "../ui/use-now.ts";
 import { Forks } from "./forks.tsx";
 import { SessionMenu } from "./session-menu.tsx";
@@ -28,6 +29,7 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
   const [isRenaming, setRenaming] = useState(false);
   const title = view.title ?? firstWords(view);
   const run = view.runs.at(-1);
+  usePageTitle(title);
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
@@ -106,6 +108,8 @@ function firstWords(view: SessionView): string {
 function stateOfView(view: SessionView): State {
   const run = view.runs.at(-1);
   if (!run) return view.queue.length > 0 ? "queued" : "idle";
+  // A prompt came after the last run ended, and nobody works on it yet.
+  if (run.endedAt !== null && view.queue.length > 0) return "queued";
   if (run.outcome === "failed") return "failed";
   if (run.outcome === "cancelled") return "cancelled";
   if (run.outcome === "completed")

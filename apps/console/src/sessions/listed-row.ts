@@ -1,5 +1,5 @@
 import type { HistorySession, Session, SessionMatch } from "../api/api.ts";
-import { lengthOf, shortId, stateOf, titleOf } from "../ui/session-state.ts";
+import { lengthOf, shortId, stateOf } from "../ui/session-state.ts";
 import type { State } from "../ui/status.tsx";
 
 /** A session of any source as one row of the list. */
@@ -14,7 +14,7 @@ export interface ListedRow {
   /** Who worked: the agent's name, or the project of a session of Claude Code. */
   readonly place: string;
   readonly model: string;
-  /** Runs, or messages of a session of Claude Code; null if nobody counted. */
+  /** Runs; null for a session that somebody else drives: its files do not tell runs apart. */
   readonly count: number | null;
   readonly lengthMs: number;
   readonly costMicros: number | null;
@@ -26,14 +26,19 @@ export interface ListedRow {
   readonly tags: readonly string[];
 }
 
-export function rowOfSession(session: Session, agentName: string, now: number): ListedRow {
+export interface RowNames {
+  readonly title: string;
+  readonly agent: string;
+}
+
+export function rowOfSession(session: Session, { title, agent }: RowNames, now: number): ListedRow {
   return {
     id: session.id,
     source: sourceName("skein"),
     href: `/sessions/${session.id}`,
-    title: titleOf(session),
+    title,
     state: stateOf(session),
-    place: agentName,
+    place: agent,
     model: session.model,
     count: session.total_runs,
     lengthMs: lengthOf(session, now),
@@ -55,11 +60,11 @@ export function rowOfHistory(session: HistorySession): ListedRow {
     id: session.id,
     source: sourceName(session.source),
     href: `/history/${session.id}`,
-    title: session.title ?? `Session ${shortId(session.id)}`,
+    title: session.title ?? `A session without a prompt, ${shortId(session.id)}`,
     state: null,
     place: session.project_path.split("/").slice(-2).join("/"),
     model: "",
-    count: session.message_count,
+    count: null,
     lengthMs: Math.max(0, Date.parse(session.last_activity_at) - Date.parse(session.created_at)),
     costMicros: session.cost_micros,
     at: session.last_activity_at,

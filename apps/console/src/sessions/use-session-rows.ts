@@ -2,6 +2,7 @@ import { serverNow } from "../api/server-clock.ts";
 import type { HistorySession, Session, SessionSort } from "../api/api.ts";
 import { useChangedRows } from "../api/changes.ts";
 import { useApi, useMe } from "../api/context.tsx";
+import { useTitles } from "../api/titles.ts";
 import { type ListedRow, rowOfHistory, rowOfMatch, rowOfSession } from "./listed-row.ts";
 import { mergedPages } from "./merged-pages.ts";
 import { type Asked, agentOf, filterOf, isOnlySkein, sortOf } from "./session-filter.ts";
@@ -36,6 +37,7 @@ interface RowsOptions {
 
 export function useSessionRows({ asked, search, names }: RowsOptions): SessionRows {
   const { rows } = useChangedRows();
+  const titleOf = useTitles();
   const me = useMe();
   const hasHistory = me.data?.server.history.available ?? false;
   const withHistory = hasHistory && !isOnlySkein(asked);
@@ -55,7 +57,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   );
   const shown = (session: Session): ListedRow => {
     const latest = rows.get(session.id) ?? session;
-    return rowOfSession(latest, names.get(latest.agent_id) ?? "", serverNow());
+    return rowOfSession(latest, { title: titleOf(latest), agent: names.get(latest.agent_id) ?? "" }, serverNow());
   };
   const count = titled.total ?? 0;
   const excerpts = new Map(said.matches.map(({ session, excerpt }) => [session.id, excerpt]));

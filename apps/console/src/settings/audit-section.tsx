@@ -110,7 +110,7 @@ function AuditRow({ entry, onActor, onAction }: AuditRowProps) {
       </span>
       <span className="a-what">
         <button type="button" className="plain strong" title={action} onClick={() => onAction(action)}>
-          {visibleLine(actionWords(action))}
+          {visibleLine(actionWords(action, outcome))}
         </button>
         {target !== null && <code className="faint cut">{visibleLine(target)}</code>}
         {detail !== null && <span className="lbl block">{visibleLine(detail)}</span>}

@@ -1,28 +1,34 @@
-/** What an action of the audit log is called. Actions of a newer server are shown by their own names. */
-export function actionWords(action: string): string {
+type Outcome = "done" | "refused" | "failed";
+
+/**
+ * What happened, in words: what was refused or failed was only tried. Actions of a newer server are shown by their own
+ * names.
+ */
+export function actionWords(action: string, outcome: Outcome = "done"): string {
   const refused = /^refused:(.+)$/.exec(action)?.[1];
   if (refused !== undefined) return `Refused: ${refused.replaceAll(/([A-Z])/g, " $1").toLowerCase()}`;
-  return WORDS[action] ?? action;
+  const [done, tried] = WORDS[action] ?? [action, action];
+  return outcome === "done" ? done : tried;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  login: "Logged in",
-  "key.create": "Made a key",
-  "key.rotate": "Replaced a key",
-  "key.revoke": "Revoked a key",
-  "key.wrong": "Sent a wrong key",
-  "agent.create": "Made an agent",
-  "agent.change": "Changed an agent",
-  "agent.archive": "Archived an agent",
-  "model.add": "Added a model",
-  "model.test": "Tested a model",
-  "model.remove": "Removed a model",
-  "webhook.create": "Added a webhook",
-  "webhook.change": "Changed a webhook",
-  "webhook.delete": "Removed a webhook",
-  "session.delete": "Deleted a session",
-  "session.export": "Saved a session",
-  "session.import": "Imported a session",
-  "session.adopt": "Adopted a session",
-  "await.answer": "Answered",
+const WORDS: Readonly<Record<string, readonly [done: string, tried: string]>> = {
+  login: ["Logged in", "Tried to log in"],
+  "key.create": ["Made a key", "Tried to make a key"],
+  "key.rotate": ["Replaced a key", "Tried to replace a key"],
+  "key.revoke": ["Revoked a key", "Tried to revoke a key"],
+  "key.wrong": ["Sent a wrong key", "Sent a wrong key"],
+  "agent.create": ["Made an agent", "Tried to make an agent"],
+  "agent.change": ["Changed an agent", "Tried to change an agent"],
+  "agent.archive": ["Archived an agent", "Tried to archive an agent"],
+  "model.add": ["Added a model", "Tried to add a model"],
+  "model.test": ["Tested a model", "Tried to test a model"],
+  "model.remove": ["Removed a model", "Tried to remove a model"],
+  "webhook.create": ["Added a webhook", "Tried to add a webhook"],
+  "webhook.change": ["Changed a webhook", "Tried to change a webhook"],
+  "webhook.delete": ["Removed a webhook", "Tried to remove a webhook"],
+  "session.delete": ["Deleted a session", "Tried to delete a session"],
+  "session.export": ["Saved a session", "Tried to save a session"],
+  "session.import": ["Imported a session", "Tried to import a session"],
+  "session.adopt": ["Adopted a session", "Tried to adopt a session"],
+  "await.answer": ["Answered", "Tried to answer"],
 };

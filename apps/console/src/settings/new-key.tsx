@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { KeyScope, NewApiKey } from "../api/api.ts";
+import { Field } from "../ui/field.tsx";
 import { serverNow } from "../api/server-clock.ts";
 
 /** What a key is made for: its scopes, in words. */
@@ -30,40 +31,33 @@ export function NewKey({ onMake }: { onMake: (input: NewApiKey) => void }) {
   };
   return (
     <form
-      className="setform"
+      className="setform fields"
       onSubmit={(event) => {
         event.preventDefault();
         make();
       }}
     >
-      <label className="field grow">
-        <span className="sr">Name of a new key</span>
-        <input placeholder="Name of a new key" value={name} onChange={({ target }) => setName(target.value)} />
-      </label>
-      <select
-        className="select"
-        aria-label="What it may do"
-        value={kind}
-        onChange={({ target }) => setKind(Number(target.value))}
-      >
-        {KINDS.map(([, word], at) => (
-          <option key={word} value={at}>
-            {word}
-          </option>
-        ))}
-      </select>
-      <select
-        className="select"
-        aria-label="How long it lives"
-        value={days}
-        onChange={({ target }) => setDays(Number(target.value))}
-      >
-        {LIVES.map(([value, word]) => (
-          <option key={value} value={value}>
-            {word}
-          </option>
-        ))}
-      </select>
+      <Field label="Name of a new key">
+        <input className="input" value={name} onChange={({ target }) => setName(target.value)} />
+      </Field>
+      <Field label="What it may do">
+        <select className="select" value={kind} onChange={({ target }) => setKind(Number(target.value))}>
+          {KINDS.map(([, word], at) => (
+            <option key={word} value={at}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label="How long it lives">
+        <select className="select" value={days} onChange={({ target }) => setDays(Number(target.value))}>
+          {LIVES.map(([value, word]) => (
+            <option key={value} value={value}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </Field>
       <button type="submit" className="btn" disabled={name.trim() === ""}>
         Make
       </button>

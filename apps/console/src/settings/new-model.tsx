@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { NewModelInput } from "../api/api.ts";
+import { Field } from "../ui/field.tsx";
 
 const ADAPTERS: readonly (readonly [value: string, word: string])[] = [
   ["", "As its name says"],
@@ -31,46 +32,47 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
   };
   return (
     <form
-      className="setform"
+      className="setform fields"
       onSubmit={(event) => {
         event.preventDefault();
         void add();
       }}
     >
-      <label className="field grow">
-        <span className="sr">Name of a model</span>
+      <Field label="Name of a model">
         <input
+          className="input"
           placeholder="claude-sonnet-5-5, ollama/qwen3"
           value={name}
           onChange={({ target }) => setName(target.value)}
         />
-      </label>
-      <select
-        className="select"
-        aria-label="Its API"
-        value={adapter}
-        onChange={({ target }) => setAdapter(target.value)}
-      >
-        {ADAPTERS.map(([value, word]) => (
-          <option key={value} value={value}>
-            {word}
-          </option>
-        ))}
-      </select>
-      <label className="field grow">
-        <span className="sr">Its address</span>
-        <input placeholder="Address, if it has its own" value={url} onChange={({ target }) => setUrl(target.value)} />
-      </label>
-      <label className="field">
-        <span className="sr">Key of its provider</span>
+      </Field>
+      <Field label="Its API">
+        <select className="select" value={adapter} onChange={({ target }) => setAdapter(target.value)}>
+          {ADAPTERS.map(([value, word]) => (
+            <option key={value} value={value}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label="Its address">
         <input
+          className="input"
+          placeholder="if it has its own"
+          value={url}
+          onChange={({ target }) => setUrl(target.value)}
+        />
+      </Field>
+      <Field label="Key of its provider">
+        <input
+          className="input"
           type="password"
           autoComplete="off"
-          placeholder="Key, if it needs one"
+          placeholder="if it needs one"
           value={key}
           onChange={({ target }) => setKey(target.value)}
         />
-      </label>
+      </Field>
       <button type="submit" className="btn" disabled={name.trim() === ""}>
         Add
       </button>

@@ -5,6 +5,7 @@ import { useApi } from "../api/context.tsx";
 import { WebhookEvents } from "./webhook-events.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { plural } from "../ui/amounts.ts";
+import { Field } from "../ui/field.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { fullTime } from "../ui/times.ts";
@@ -45,7 +46,7 @@ export function WebhooksSection() {
               ))}
             </ul>
             <form
-              className="setform"
+              className="setform fields"
               onSubmit={(event) => {
                 event.preventDefault();
                 void attempt(async () => {
@@ -55,14 +56,14 @@ export function WebhooksSection() {
                 });
               }}
             >
-              <label className="field grow">
-                <span className="sr">Address</span>
+              <Field label="Address">
                 <input
+                  className="input"
                   placeholder="https://example.com/hooks/skein"
                   value={url}
                   onChange={(event) => setUrl(event.target.value)}
                 />
-              </label>
+              </Field>
               <button type="submit" className="btn" disabled={url.trim() === ""}>
                 Add
               </button>

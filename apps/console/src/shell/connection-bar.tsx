@@ -9,12 +9,16 @@ import { useNow } from "../ui/use-now.ts";
 /** A short failure is no news: a server that restarts is back within it. */
 const PATIENCE_MS = 3000;
 
+/** Sessions that nobody here can run say so on their own pages, and Settings has a line for it. */
+const SAID_THERE: ReadonlySet<string> = new Set(["sessions"]);
+
 /** Says that the server cannot be reached, and from when the data on the page is. */
 export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   const now = useNow(1000, health.isError);
   const since = health.dataUpdatedAt === 0 ? 0 : health.dataUpdatedAt + clockAhead();
   if (!health.isError || now - since < PATIENCE_MS) {
-    const failed = health.data?.dependencies?.filter(({ status }) => status === "failed") ?? [];
+    const failed =
+      health.data?.dependencies?.filter(({ name, status }) => status === "failed" && !SAID_THERE.has(name)) ?? [];
     if (failed.length === 0) return <ClockNote />;
     return (
       <div className="net" role="status">

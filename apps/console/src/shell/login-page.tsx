@@ -1,8 +1,10 @@
 import { useState } from "react";
 import { Icon } from "../ui/icon.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
 /** Asks for a key, for those who did not come by the printed link. */
 export function LoginPage({ problem, onKey }: { problem: string | undefined; onKey: (key: string) => void }) {
+  usePageTitle("Log in");
   const [key, setKey] = useState("");
   return (
     <main className="login">

@@ -1,7 +1,9 @@
 import { Link } from "wouter";
 import { Nothing } from "../ui/nothing.tsx";
+import { usePageTitle } from "../ui/use-page-title.ts";
 
 export function MissingPage() {
+  usePageTitle("Not found");
   return (
     <Nothing title="There is no page at this address" state="idle">
       <p>The link may be cut off, or it is from another version of the console.</p>

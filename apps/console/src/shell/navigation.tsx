@@ -1,7 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useLocation } from "wouter";
 import type { Health, Me, Session } from "../api/api.ts";
-import { stateOf, titleOf } from "../ui/session-state.ts";
+import { useTitles } from "../api/titles.ts";
+import { stateOf } from "../ui/session-state.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { isMac } from "../ui/is-mac.ts";
@@ -73,6 +74,7 @@ export function Navigation({ waiting, active, health, me, onOverlay }: Navigatio
 }
 
 function ActiveList({ active, path }: { active: readonly Session[]; path: string }) {
+  const titleOf = useTitles();
   const first = [...active].sort((one, other) => rank(one) - rank(other)).slice(0, SHOWN);
   return (
     <div>
@@ -89,7 +91,7 @@ function ActiveList({ active, path }: { active: readonly Session[]; path: string
             aria-current={path === `/sessions/${session.id}` ? "page" : undefined}
           >
             <StateMark state={stateOf(session)} />
-            <span className="cut">{titleOf(session)}</span>
+            <span className="cut">{visibleLine(titleOf(session))}</span>
           </Link>
         ))}
         {active.length > SHOWN && (

@@ -11,9 +11,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAgents, useApi } from "../api/context.tsx";
+import { useTitles } from "../api/titles.ts";
+import { visibleLine } from "../text/safe-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Marked } from "../ui/marked.tsx";
-import { stateOf, titleOf } from "../ui/session-state.ts";
+import { stateOf } from "../ui/session-state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { when } from "../ui/times.ts";
 import type { Overlay } from "./overlay.ts";
@@ -46,6 +48,7 @@ export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
     staleTime: 10_000,
   });
   const agents = useAgents();
+  const titleOf = useTitles();
   const leave = (run: () => void) => (): void => {
     onClose();
     run();
@@ -97,7 +100,7 @@ export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
                 >
                   <StateMark state={stateOf(session)} />
                   <span className="cut grow">
-                    <Marked text={titleOf(session)} search={text} />
+                    <Marked text={visibleLine(titleOf(session))} search={text} />
                   </span>
                   <span className="faint num">{when(session.updated_at)}</span>
                 </ComboboxItem>

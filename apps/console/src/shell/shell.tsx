@@ -1,16 +1,17 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { useFollowChanges } from "../api/changes.ts";
 import { useActive, useAwaits, useHealth, useMe } from "../api/context.tsx";
+import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { ConnectionBar } from "./connection-bar.tsx";
 import { Navigation, TabBar } from "./navigation.tsx";
 import { useWaitNotices, wantsNotices } from "./notices.ts";
 import { type Overlay, OverlayProvider } from "./overlay.ts";
 
-const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
-const KeyHelp = lazy(async () => ({ default: (await import("./key-help.tsx")).KeyHelp }));
-const NewSession = lazy(async () => ({ default: (await import("./new-session.tsx")).NewSession }));
+const Palette = loadedWhenShown(async () => (await import("./palette.tsx")).Palette);
+const KeyHelp = loadedWhenShown(async () => (await import("./key-help.tsx")).KeyHelp);
+const NewSession = loadedWhenShown(async () => (await import("./new-session.tsx")).NewSession);
 
 interface ShellProps {
   readonly onLogOut: () => void;
@@ -57,11 +58,9 @@ export function Shell({ onLogOut, onUnauthorized, children }: ShellProps) {
       <div className="sr" role="status" aria-live="polite">
         {waiting === 0 ? "" : waiting === 1 ? "1 question waits for you" : `${waiting} questions wait for you`}
       </div>
-      <Suspense fallback={null}>
-        {overlay === "palette" && <Palette onClose={close} onOverlay={setOverlay} onLogOut={onLogOut} />}
-        {overlay === "keys" && <KeyHelp onClose={close} />}
-        {overlay === "new" && <NewSession onClose={close} />}
-      </Suspense>
+      {overlay === "palette" && <Palette onClose={close} onOverlay={setOverlay} onLogOut={onLogOut} />}
+      {overlay === "keys" && <KeyHelp onClose={close} />}
+      {overlay === "new" && <NewSession onClose={close} />}
     </div>
   );
 }

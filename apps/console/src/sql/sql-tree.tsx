@@ -16,7 +16,9 @@ interface SqlTreeProps {
 export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTreeProps) {
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
-  const questions = [...QUESTIONS, ...examples.map(({ question, sql }) => ({ title: question, sql }))];
+  const known = new Set(QUESTIONS.map(({ title }) => wordsOf(title)));
+  const more = examples.filter(({ question }) => !known.has(wordsOf(question)));
+  const questions = [...QUESTIONS, ...more.map(({ question, sql }) => ({ title: question, sql }))];
   const shown = tables.all.filter(
     ({ name: table, columns }) =>
       wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)),
@@ -56,6 +58,14 @@ export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTre
       </ul>
     </div>
   );
+}
+
+/** A question without what two ways of writing it differ in. */
+function wordsOf(question: string): string {
+  return question
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, " ")
+    .trim();
 }
 
 interface TableRowProps {

@@ -15,10 +15,6 @@ export function stateOf({
   return total_runs === 0 ? "idle" : "queued";
 }
 
-export function titleOf({ title, id }: Pick<Session, "title" | "id">): string {
-  return title ?? `Session ${shortId(id)}`;
-}
-
 /** Ids begin with their time, so two of the same minute differ at the end. */
 export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-4)}`;

@@ -9,10 +9,12 @@ import { StackedBars } from "../charts/stacked-bars.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { shortId } from "../ui/session-state.ts";
 import { clock, shortDay } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { sourceName } from "../sessions/listed-row.ts";
 import { Figure } from "./figure.tsx";
+import { NothingUsed } from "./nothing-used.tsx";
 import { sentTokens, sum } from "./sums.ts";
 import type { UsageRange } from "./usage-range.ts";
 import { NumberHeads, TableSection } from "./table-section.tsx";
@@ -20,7 +22,8 @@ import { NumberHeads, TableSection } from "./table-section.tsx";
 const BLOCKS = 10;
 
 /** What the sessions of other agents used, by agent, day, model, project, tool and block of five hours. One agent alone: `?agent=codex`. */
-export function HistoryUsage({ range: { from, days, bounds } }: { range: UsageRange }) {
+export function HistoryUsage({ range }: { range: UsageRange }) {
+  const { from, days, bounds } = range;
   const api = useApi();
   const [agent, setAgent] = useQueryValue("agent");
   const by = (group_by: NonNullable<RouteInput<"getHistoryUsage">["query"]>["group_by"], source = agent) => ({
@@ -35,11 +38,8 @@ export function HistoryUsage({ range: { from, days, bounds } }: { range: UsageRa
   const sessions = useQuery(by("session"));
   const blocks = useQuery(by("block"));
   const tools = useQuery(by("tool"));
-  const titles = useQuery({
-    queryKey: ["history", "titles"],
-    queryFn: async () => new Map((await api.historySessions({ offset: 0 })).data.map(({ id, title }) => [id, title])),
-    staleTime: 60_000,
-  });
+  const dearest = (sessions.data ?? []).toSorted(byCost).slice(0, BLOCKS);
+  const titles = useHistoryTitles(dearest.map(({ key }) => key));
   if (byDay.isLoading || models.isLoading) return <LoadingRows rows={8} />;
   if (byDay.isError)
     return (
@@ -48,6 +48,12 @@ export function HistoryUsage({ range: { from, days, bounds } }: { range: UsageRa
       </Nothing>
     );
   const rows = models.data ?? [];
+  if (rows.length === 0)
+    return (
+      <div className="use">
+        <NothingUsed range={range} what="used by other agents" />
+      </div>
+    );
   const sent = sum(rows, sentTokens);
   const cost = new Map((byDay.data ?? []).map((row) => [row.key, row.cost_micros]));
   return (
@@ -95,10 +101,10 @@ export function HistoryUsage({ range: { from, days, bounds } }: { range: UsageRa
         <Table title="Blocks of five hours" rows={latestBlocks(blocks.data ?? [])} name={blockName} />
         <Table
           title="Sessions"
-          rows={(sessions.data ?? []).toSorted(byCost).slice(0, BLOCKS)}
+          rows={dearest}
           name={(row) => (
             <Link className="link" href={`/history/${row.key}`}>
-              {visibleLine(titles.data?.get(row.key) ?? row.key.slice(0, 8))}
+              {visibleLine(titles.data?.get(row.key) ?? `Session ${shortId(row.key)}`)}
             </Link>
           )}
         />
@@ -106,6 +112,22 @@ export function HistoryUsage({ range: { from, days, bounds } }: { range: UsageRa
       </div>
     </div>
   );
+}
+
+/** The titles of some sessions. One that cannot be read has none. */
+function useHistoryTitles(ids: readonly string[]) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["history", "titles", ...ids],
+    queryFn: async () =>
+      new Map(
+        await Promise.all(
+          ids.map(async (id) => [id, (await api.historySession(id).catch(() => undefined))?.title] as const),
+        ),
+      ),
+    enabled: ids.length > 0,
+    staleTime: 60_000,
+  });
 }
 
 function latestBlocks(blocks: readonly HistoryUsageRow[]): readonly HistoryUsageRow[] {

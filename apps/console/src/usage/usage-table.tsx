@@ -9,7 +9,7 @@ interface UsageTableProps {
   readonly rows: readonly UsageRow[];
   readonly nameOf: (row: UsageRow) => string;
   /** Where the name leads, if there is a page for it. */
-  readonly hrefOf?: (row: UsageRow) => string;
+  readonly hrefOf?: (row: UsageRow) => string | undefined;
 }
 
 /** The ten rows that cost most, with a bar for their share. */
@@ -31,7 +31,7 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
       {top.map((row) => (
         <tr key={row.key}>
           <td className="t">
-            {hrefOf ? <Link href={hrefOf(row)}>{visibleLine(nameOf(row))}</Link> : visibleLine(nameOf(row))}
+            <RowName name={nameOf(row)} href={hrefOf?.(row)} />
           </td>
           <td>
             <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />
@@ -42,4 +42,8 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
       ))}
     </TableSection>
   );
+}
+
+function RowName({ name, href }: { name: string; href: string | undefined }) {
+  return href === undefined ? visibleLine(name) : <Link href={href}>{visibleLine(name)}</Link>;
 }

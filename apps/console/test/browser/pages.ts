@@ -1,10 +1,17 @@
 import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { createClient } from "@skein/client";
 import axeCore from "axe-core";
 import { describe, test } from "vitest";
 import type { Page } from "playwright-core";
 import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
 import { type World, go } from "./world.ts";
+
+/** Fields of forms that stick out of the screen of a phone, or have no room for a word. */
+const FIELDS = `[...document.querySelectorAll("main form input:not(.sr), main form select, main form textarea")]
+  .map((one) => [one.getBoundingClientRect(), one.outerHTML.slice(0, 100)])
+  .filter(([{ left, right, width }]) => width > 0 && (left < 0 || right > innerWidth || width < 120))
+  .map(([, html]) => html)`;
 
 interface Violation {
   readonly id: string;
@@ -15,8 +22,14 @@ interface Violation {
 /** Every page: reachable, usable by keyboard and on a phone, and accessible. */
 export function describePages(shared: { readonly world: World }): void {
   describe.concurrent("every page", () => {
-    test("has nothing serious to say for axe, light and dark", async ({ expect }) => {
+    test("has nothing serious to say for axe, light and dark, a title of its own, and no error in the browser's console", async ({
+      expect,
+    }) => {
       const { world } = shared;
+      const context = await world.newContext();
+      const errors: string[] = [];
+      context.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+      context.on("weberror", (error) => errors.push(error.error().message));
       const id = await world.begin("Fixer", "For axe", [
         {
           thinking: "x",
@@ -28,8 +41,9 @@ export function describePages(shared: { readonly world: World }): void {
         },
         { text: "End of it." },
       ]);
-      const page = await world.open("/");
+      const page = await world.open("/", context);
       const found: string[] = [];
+      const titles = new Set<string>();
       const tabs = ["effects", "events"].map((tab) => `/sessions/${id}?tab=${tab}`);
       const pages = [
         "/",
@@ -44,6 +58,8 @@ export function describePages(shared: { readonly world: World }): void {
       const settings = ["", "/keys", "/models", "/webhooks", "/audit"].map((part) => `/settings${part}`);
       for (const path of [...pages, "/usage", "/usage?by=key", "/sql", ...settings]) {
         await go(page, path);
+        await expect.poll(() => page.title(), { message: path }).toMatch(/^.+ · Skein$/);
+        titles.add(await page.title());
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
           for (const { id: rule, impact, nodes } of await axe(page, colorScheme === "dark"))
@@ -52,8 +68,39 @@ export function describePages(shared: { readonly world: World }): void {
         }
       }
       expect(found).toEqual([]);
+      expect(errors).toEqual([]);
+      expect([...titles]).toEqual(
+        expect.arrayContaining(["Home · Skein", "For axe · Skein", "Keys · Settings · Skein", "SQL · Skein"]),
+      );
       await page.close();
     }, 120_000);
+
+    test("a session without a title is called by its first prompt in every list", async () => {
+      const { world } = shared;
+      const agent = await world.client.createAgent({ body: { name: "Untitled" } });
+      const { id } = await world.client.createSession({ body: { agent_id: agent.id } });
+      await world.say(id, "Count the lemons\nin the crate", [{ text: "Eleven." }]);
+      const page = await world.open("/sessions");
+      await page.locator(".srow", { hasText: "Count the lemons in the crate" }).waitFor();
+      await page.getByRole("link", { name: "Home" }).first().click();
+      await page.locator(".lastlist li", { hasText: "Count the lemons in the crate" }).waitFor();
+      await page.goto(`${world.url}/sessions/${id}`);
+      await page.locator("h1", { hasText: "Count the lemons" }).waitFor();
+      await page.close();
+    });
+
+    test("a link to a new agent opens its form, and a page whose script is gone says so", async () => {
+      const { world } = shared;
+      const page = await world.open("/agents/new");
+      await page.getByRole("dialog").getByLabel("Name", { exact: true }).waitFor();
+      await page.route("**/assets/usage-page-*", (route) => route.abort());
+      await page.goto(`${world.url}/usage`);
+      await page.getByText("This part of the console could not be loaded").waitFor();
+      await page.unroute("**/assets/usage-page-*");
+      await page.getByRole("button", { name: "Load the page again" }).click();
+      await page.locator("h1", { hasText: "Usage" }).waitFor();
+      await page.close();
+    });
 
     test("sessions are searched as it is typed, filters stand in the address, and keys open one", async ({
       expect,
@@ -167,8 +214,12 @@ export function describePages(shared: { readonly world: World }): void {
 
     test("the audit log says who did what, and is filtered by what is clicked", async ({ expect }) => {
       const { world } = shared;
+      const { key } = await world.client.createKey({ body: { name: "may only read", scopes: ["read"] } });
       const { id, name } = await world.client.createKey({ body: { name: "for the audit", scopes: ["read"] } });
       await world.client.revokeKey({ params: { key_id: id } });
+      await createClient({ url: world.url, apiKey: key ?? "" })
+        .createAgent({ body: { name: "Forbidden" } })
+        .catch(() => undefined);
       const page = await world.open("/settings");
       await page.getByRole("link", { name: "Audit log" }).click();
       await page.locator(".audit li", { hasText: "Revoked a key" }).first().waitFor();
@@ -178,6 +229,8 @@ export function describePages(shared: { readonly world: World }): void {
       expect(await page.locator(".audit li").first().innerText()).toContain(name);
       await page.getByRole("button", { name: "Refused" }).click();
       await page.waitForURL(/outcome=refused/);
+      await page.goto(`${world.url}/settings/audit?outcome=refused`);
+      await page.locator(".audit li", { hasText: "Tried to make an agent" }).first().waitFor();
       await page.close();
     });
 
@@ -261,6 +314,9 @@ export function describePages(shared: { readonly world: World }): void {
         await go(page, path);
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
+        // What stands beyond the edge of the screen, or is too narrow to be read.
+        const fields = (await page.evaluate(FIELDS)) as readonly string[];
+        expect([path, fields]).toEqual([path, []]);
       }
       await go(page, `/sessions/${id}`);
       await page.getByRole("button", { name: "Inspector" }).click();

@@ -173,6 +173,31 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
+  test("a prompt to an agent that nobody here runs says so in its session, and on no other page", async () => {
+    // The agents of the console's configuration have tools in code, which this server does not have.
+    const code = await createWorld();
+    const log = await code.begin("Fixer", "Fix it", [{ text: "Fixed." }]).then(async (id) => {
+      await expect
+        .poll(async () => (await code.client.getSession({ params: { session_id: id } })).outcome)
+        .toBe("completed");
+      return await code.client.exportSession({ params: { session_id: id }, query: { format: "json" } });
+    });
+    await code.close();
+    const { id } = await world.client.importSession({
+      body: log,
+    });
+    const page = await world.open(`/sessions/${id}`);
+    await page.locator(".top .pill.done").waitFor();
+    await world.say(id, "And again", []);
+    await page.getByText("This session waits for an agent that nobody here runs").waitFor({ timeout: 20_000 });
+    await page.locator(".net", { hasText: /"Bash".* of the agent "Fixer"/ }).waitFor();
+    await page.locator(".top .pill.queued").waitFor();
+    await page.goto(`${world.url}/usage`);
+    await page.locator("td", { hasText: "Fixer, from a file or the command line" }).waitFor();
+    expect(await page.locator(".net").count()).toBe(0);
+    await page.close();
+  });
+
   test("a transcript of 300 MB shows its end within seconds, and a line of it as it is in the file", async () => {
     const id = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a02";
     const project = join(world.claudeFolder, "projects", "-work-huge");

@@ -31,7 +31,7 @@ export const mcp = defineCommand({
     ["skein mcp --root /backup/claude", "Serve another data directory"],
   ],
   notes:
-    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. SQL runs in a sandbox (bubblewrap) and is refused where there is none.",
+    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. SQL needs a sandbox (bubblewrap).",
   async run({ values: { root }, config }) {
     // Before the protocol begins: a folder that is named and not there would look like one without sessions.
     try {

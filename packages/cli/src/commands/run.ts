@@ -10,6 +10,7 @@ import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
 import { outputSchemaIn } from "../terminal/output-schema.ts";
+import { tellingPlace } from "../terminal/queue-notes.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import { JSON_OPTION, type PLACE_OPTIONS } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
@@ -30,8 +31,7 @@ const OPTIONS = {
   },
   "output-schema": {
     takes: "FILE",
-    about:
-      "The type of the answer of a new session, as a JSON Schema: stdout gets an answer that fits, as one line of JSON",
+    about: "A JSON Schema for the answers of a new session: stdout gets a valid answer as one line of JSON",
   },
   json: JSON_OPTION,
 } as const;
@@ -42,7 +42,7 @@ type RunCall = Call<typeof OPTIONS & typeof PLACE_OPTIONS>;
 export const run = sessionCommand({
   name: "run",
   words: '["PROMPT"]',
-  summary: "Run one prompt and show it as it happens. The answer goes to stdout, everything about it to stderr.",
+  summary: "Run one prompt and show it live. The answer goes to stdout, everything else to stderr.",
   options: OPTIONS,
   examples: [
     'skein run "How much is 2+2?"',
@@ -60,7 +60,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   const { values, screen, config } = call;
   const { "max-cost": maxCostMicros, format } = values;
   const prompt = await promptOf(call);
-  if (format !== undefined && values.json) throw new UsageError("--json and --format at once: choose one.");
+  if (format !== undefined && values.json) throw new UsageError("--json and --format cannot be used together.");
   if (format !== undefined && prompt === undefined) throw new UsageError("--format needs a prompt.");
   const output = outputOf(call);
   const agent = await loadAgent(call, { output });
@@ -90,7 +90,10 @@ async function runPrompt(call: RunCall): Promise<number> {
         ? await (values.json ? printJson : print)(
             // Only an answer that fits goes to stdout.
             output && !values.json ? { ...screen, out: () => {} } : screen,
-            prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+            tellingPlace(
+              prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+              { screen, get: async (id) => (await agent.sessions()).get(id) },
+            ),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
     const code = await conclude(call, agent, shown ?? sessionId ?? "");
@@ -98,7 +101,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   } catch (error) {
     const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
     if (typeof left !== "string") throw error;
-    screen.note(`Stopped before its end. Go on with it: ${commandToGoOn(call, "run", left)}\n`);
+    screen.note(`The run is not finished. To continue it: ${commandToGoOn(call, "run", left)}\n`);
     return EXIT.terminated;
   } finally {
     stopListening();
@@ -130,7 +133,7 @@ async function conclude(call: RunCall, agent: Answerer, sessionId: string): Prom
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, values));
-    screen.note(`Then go on with it: ${commandToGoOn(call, "run", sessionId)}\n`);
+    screen.note(`Then continue it: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;
@@ -144,7 +147,9 @@ function outputOf({ values }: RunCall): AgentOptions["output"] {
   const { "output-schema": file, session } = values;
   if (file === undefined) return undefined;
   if (session !== undefined)
-    throw new UsageError("--output-schema and --session at once: a session keeps the type that it began with.");
+    throw new UsageError(
+      "--output-schema cannot be used with --session: a session keeps the schema with which it began.",
+    );
   return outputSchemaIn(file);
 }
 

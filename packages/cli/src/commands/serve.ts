@@ -13,7 +13,7 @@ const STOP_MS = 9500;
 /** `skein serve`: the platform API, its store and the engine in one process. What `npm start` runs. */
 export const serve = defineCommand({
   name: "serve",
-  summary: "Start the platform API, its store and the engine in one process.",
+  summary: "Start the server: HTTP API, console and workers in one process.",
   options: { ...SERVER_OPTIONS, "log-requests": { about: "One JSON line per request on stderr" } },
   examples: [
     "skein serve",

@@ -2,6 +2,7 @@
 import { priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { objectOf } from "../model/value.ts";
+import { oneLine } from "../scan/line-text.ts";
 import { terminalHtml } from "./html/code-html.ts";
 import { dayText, spanText, timeHtml } from "./html/dates.ts";
 import { escapeHtml } from "./html/escape-html.ts";
@@ -10,7 +11,7 @@ import { policy, style } from "./html/page-style.ts";
 import { foldedHtml } from "./html/tagged-html.ts";
 
 export function toHtml(session: Session, agents: readonly AgentSession[] = []): string {
-  const title = session.summary ?? "Untitled session";
+  const title = pageTitle(session);
   const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
   const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
@@ -27,6 +28,17 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
 }
 
 /** The beginning of a page, with a content security policy that lets nothing run or load. */
+/** The title of the session; the first prompt if the list shows only the last one. */
+function pageTitle({ summary, messages }: Session): string {
+  const prompts = messages
+    .flatMap((message) => ("humanPrompt" in message && message.humanPrompt) || [])
+    .map((prompt) => oneLine(prompt));
+  const [first] = prompts;
+  if (summary === null) return first ?? "Untitled session";
+  const isPrompt = prompts.some((prompt) => prompt.startsWith(summary.replace(/…$/, "")));
+  return isPrompt && first !== undefined ? first : summary;
+}
+
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

@@ -4,8 +4,16 @@ import { SessionNotFoundError } from "../errors.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { discoverUnread } from "../sources/claude-code/discover/discover.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
-import { orderSessions, readDetails, summaryOf, withLines, withStore, type SessionOrder } from "../list/sessions.ts";
-import type { Message, Session } from "../model/types.ts";
+import {
+  orderSessions,
+  readDetails,
+  summarise,
+  summaryOf,
+  withLines,
+  withStore,
+  type SessionOrder,
+} from "../list/sessions.ts";
+import type { Message, Session, SessionSummary } from "../model/types.ts";
 import { thread } from "../sources/claude-code/transcript/thread.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
 import { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
@@ -21,6 +29,16 @@ export async function getSession(idOrIndex: number | string, config: GetSessionO
   return await withStore(config, async (store) => {
     const { file, order } = await findSession(idOrIndex, config, store);
     return await readSession(file, order, config, store);
+  });
+}
+
+/** What a list shows of one session. */
+export async function getSummary(idOrIndex: number | string, config: LibraryConfig = {}): Promise<SessionSummary> {
+  return await withStore(config, async (store) => {
+    const { file, order } = await findSession(idOrIndex, config, store);
+    const [summary] = await summarise([file], order, config, store);
+    if (!summary) throw unreadable(file);
+    return summary;
   });
 }
 
@@ -78,19 +96,23 @@ export async function readSession(
 ): Promise<Session> {
   if (!order.details.has(file)) await readDetails([file], order.details, config, store);
   const details = order.details.get(file);
-  if (!details) throw new SessionNotFoundError(file.sessionId ?? "", "The session cannot be read");
+  if (!details) throw unreadable(file);
   const agentFiles = agentsBySession(order.discovered.files, [file]).get(file) ?? [];
   const transcript = readTranscript(file.path, new Date(file.mtimeMs));
   const threaded = thread(transcript.messages);
   const agents = linkAgents(file.sessionId ?? "", transcript.messages, agentFiles, firstPromptOf);
   return {
-    ...summaryOf(file, details, agentFiles),
+    ...summaryOf(file, details, agentFiles, config.titles),
     agentIds: agents.map(({ agentId }) => agentId),
     messages: config.activeOnly ? threaded.messages.filter(isActive) : threaded.messages,
     agents,
     branches: threaded.branches,
     damage: transcript.damage,
   };
+}
+
+function unreadable(file: DataFile): SessionNotFoundError {
+  return new SessionNotFoundError(file.sessionId ?? "", "The session cannot be read");
 }
 
 function isActive(message: Message): boolean {

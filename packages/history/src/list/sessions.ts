@@ -7,14 +7,14 @@ import { foldFiles } from "../facets/fold-files.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { openFacetStore } from "../facets/sqlite-facet-store.ts";
 import type { SessionSummary } from "../model/types.ts";
-import { type ForeignSummaries, createForeignSummaries } from "../sources/claude-code/details/foreign-summaries.ts";
 import { lastMessageTime } from "../sources/claude-code/details/last-activity.ts";
 import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/agent-files.ts";
+import { createPause } from "../scan/pause.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { sessionDetailsFacet, type SessionDetails } from "../sources/claude-code/details/session-details.ts";
 import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
-import { titleOf } from "../sources/claude-code/details/title.ts";
+import { createTitles, type Titles } from "../sources/claude-code/details/title.ts";
 
 export interface SessionOrder {
   readonly discovered: Discovered;
@@ -101,11 +101,15 @@ export async function summarise(
   const missing = files.filter((file) => !order.details.has(file));
   await readDetails(missing, order.details, config, store);
   const agents = agentsBySession(order.discovered.files, files);
-  const foreign = createForeignSummaries();
-  return files.flatMap((file) => {
+  const titles = config.titles ?? createTitles();
+  const pause = createPause(config.signal);
+  const summaries: SessionSummary[] = [];
+  for (const file of files) {
     const details = order.details.get(file);
-    return details ? [summaryOf(file, details, agents.get(file) ?? [], foreign)] : [];
-  });
+    if (details) summaries.push(summaryOf(file, details, agents.get(file) ?? [], titles));
+    await pause();
+  }
+  return summaries;
 }
 
 export async function readDetails(
@@ -142,7 +146,7 @@ export function summaryOf(
   file: DataFile,
   details: SessionDetails,
   agents: AgentFiles,
-  foreign?: ForeignSummaries,
+  titles: Titles = createTitles(),
 ): SessionSummary {
   const modified = dateOr(details.otherTime, new Date(file.mtimeMs));
   return {
@@ -150,7 +154,7 @@ export function summaryOf(
     source: sourceOfRoot(file.root),
     ...projectPathOf(details, file.encodedPath),
     encodedPath: file.encodedPath,
-    summary: titleOf(file, details, foreign),
+    summary: titles.of(file, details),
     timestamp: dateOr(details.firstTime, modified),
     lastActivityAt: dateOr(details.lastTime, modified),
     messageCount: details.messageCount,

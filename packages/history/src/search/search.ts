@@ -4,13 +4,12 @@ import { discover } from "../sources/claude-code/discover/discover.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession, parentOf } from "../sources/claude-code/agents/agent-files.ts";
-import { createForeignSummaries } from "../sources/claude-code/details/foreign-summaries.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import type { SessionDetails } from "../sources/claude-code/details/session-details.ts";
 import { orderSessions, readDetails, withStore } from "../list/sessions.ts";
 import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import type { SourceName } from "../sources/port/source.ts";
-import { titleOf } from "../sources/claude-code/details/title.ts";
+import { createTitles } from "../sources/claude-code/details/title.ts";
 import { pageOfTotal } from "../model/paginate.ts";
 import type { MessageType, PaginatedResult } from "../model/types.ts";
 import { stringOf } from "../model/value.ts";
@@ -157,8 +156,8 @@ async function describe(
   const details = new Map<DataFile, SessionDetails>();
   const shown = [...new Set(hits.map(({ line }) => line.file))];
   await readDetails(shown, details, options, store);
-  const foreign = createForeignSummaries();
-  const titles = new Map([...details].map(([file, known]) => [file, titleOf(file, known, foreign)]));
+  const titles = options.titles ?? createTitles();
+  const titled = new Map([...details].map(([file, known]) => [file, titles.of(file, known)]));
   return hits.map(({ line: { file, line, time }, found }) => {
     const known = details.get(file);
     return {
@@ -174,7 +173,7 @@ async function describe(
       agentId: file.agentId ?? null,
       timestamp: new Date(time),
       score: found.score,
-      sessionSummary: titles.get(file) ?? null,
+      sessionSummary: titled.get(file) ?? null,
       projectPath: known ? projectPathOf(known, file.encodedPath).projectPath : file.encodedPath,
       path: file.path,
       fileLine: line.line,

@@ -41,6 +41,8 @@ export interface ServerPolicy {
   readonly capsRuns: boolean;
   /** The caps of a run. */
   capsOf(owner: RunOwner): readonly Cap[];
+  /** Whether any rule caps runs or spending. */
+  readonly hasCaps: boolean;
   /** Names of agents that have caps. */
   readonly cappedAgents: readonly string[];
   /** The hosts that every key may have called. */
@@ -94,6 +96,8 @@ const REMEMBER_MS = 2000;
 function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   const { isLoopback, keys, now = Date.now } = deps;
   const policy = { ...deps.policy, ...stricter(deps.sandbox, deps.policy.sandbox) };
+  const groups = [policy.keys, policy.tenants, policy.agents];
+  const rules = [policy, ...groups.flatMap(Object.values<Partial<KeyPolicy>>)];
   let known: { readonly at: number; readonly keys: ReturnType<Keys["valid"]> } | undefined;
 
   let isShared = false;
@@ -120,9 +124,8 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   return {
     of: (key) => policyOf(policy, key),
     ofTenant: (tenant) => policy.tenants[tenant] ?? policy.tenants["*"],
-    capsRuns: [policy, ...[policy.keys, policy.tenants, policy.agents].flatMap(Object.values<Partial<KeyPolicy>>)].some(
-      ({ concurrentRuns }) => concurrentRuns !== undefined,
-    ),
+    capsRuns: rules.some(({ concurrentRuns }) => concurrentRuns !== undefined),
+    hasCaps: rules.some((rule) => rule.concurrentRuns !== undefined || rule.spendPerDayUsd !== undefined),
     capsOf: (owner) => capsOf(policy, owner),
     cappedAgents: Object.keys(policy.agents),
     isShared() {

@@ -46,7 +46,7 @@ export const exportCommand = historyCommand({
     redact: { about: "Take out secrets, account names and paths of this machine" },
     preview: { about: "With --redact: only show what would be taken out, and write nothing" },
     subagents: { about: "Also the subagents' conversations" },
-    "active-only": { about: "Leave out what was compacted, rewound or said beside" },
+    "active-only": { about: "Leave out turns that were compacted or rewound, and side conversations" },
   },
   examples: [
     ["skein history export 0 > session.md", "The newest session as Markdown"],

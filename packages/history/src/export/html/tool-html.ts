@@ -44,10 +44,29 @@ const editTools: ReadonlySet<string> = new Set(["Edit", "MultiEdit", "Write", "N
 function subjectOf(name: string, input: Value): string {
   const description = stringOf(input["description"]);
   if (name === "Bash" && description !== null) return firstLine(description);
-  const key = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "description", "skill"].find(
-    (each) => typeof input[each] === "string",
-  );
-  return key === undefined ? "" : firstLine(String(input[key]));
+  const key = [
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "subject",
+    "description",
+    "skill",
+  ].find((each) => typeof input[each] === "string");
+  return key === undefined ? shortInputs(input) : firstLine(String(input[key]));
+}
+
+/** What a call without a known subject is about: its short inputs, as "taskId 3, status completed". */
+function shortInputs(input: Value): string {
+  const short = Object.entries(input).flatMap(([key, value]) => {
+    const isShort =
+      typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value !== "");
+    return isShort ? [`${key} ${String(value)}`] : [];
+  });
+  return firstLine(short.join(", "));
 }
 
 function firstLine(text: string): string {

@@ -108,10 +108,13 @@ export const SessionQueryInput = z.strictObject({
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** `true` adds how many sessions fit in all. */
   count: z.enum(["true", "false"]).optional(),
-  /** What each session has beside its row: `last_message`, `open_awaits`, or both with a comma. */
+  /** What each session has beside its row: some of `last_message`, `open_awaits` and `first_prompt`, with commas. */
   include: z
     .string()
-    .regex(/^(last_message|open_awaits)(,(last_message|open_awaits))?$/, "Expected last_message or open_awaits.")
+    .regex(
+      /^(last_message|open_awaits|first_prompt)(,(last_message|open_awaits|first_prompt)){0,2}$/,
+      "Expected last_message, open_awaits or first_prompt.",
+    )
     .optional(),
   /** A session must have this tag; given several times, all of them. */
   tag: z.union([Tag, z.array(Tag).min(1).max(20)]).optional(),
@@ -160,6 +163,8 @@ const ListedSession = ApiSession.extend({
     .nullable()
     .optional(),
   open_awaits: OpenAwaits.optional(),
+  /** The beginning of the first prompt, for a session without a title; null if it has a title or no prompt yet. */
+  first_prompt: z.string().nullable().optional(),
 });
 
 export const SessionPage = z.object({

@@ -11,6 +11,7 @@ import { savedFile } from "../../http/saved-file.ts";
 import { deleteSession } from "../../delete-session.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkAgent, checkOpen } from "../claude/rights.ts";
+import { firstPromptsOf } from "./first-prompts.ts";
 import { modelNamed } from "./model-of-message.ts";
 
 /** Sessions: create, list, change, fork, cancel, delete, export. */
@@ -275,18 +276,21 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
 
 /** Adds the summary of each session to a page, if `include` asks for it. */
 async function withSummaries(
-  { shared, principal }: RequestContext,
+  call: RequestContext,
   sessions: readonly Session[],
   include: readonly string[],
 ): Promise<SessionPage["data"]> {
   const ids = sessions.map(({ id }) => id);
-  const found = include.length === 0 ? [] : await shared.deps.store.summaries(principal.tenant, ids);
+  const isSummed = include.includes("last_message") || include.includes("open_awaits");
+  const found = isSummed ? await call.shared.deps.store.summaries(call.principal.tenant, ids) : [];
+  const prompts = include.includes("first_prompt") ? await firstPromptsOf(call, sessions) : undefined;
   const summaries = new Map(found.map((summary) => [summary.sessionId, summary]));
   return sessions.map((session) => {
     const { lastMessage = null, openAwaits = [] } = summaries.get(session.id) ?? {};
     const count = (kind: (typeof openAwaits)[number]): number => openAwaits.filter((one) => one === kind).length;
     return {
       ...wire(session),
+      ...(prompts && { first_prompt: prompts.get(session.id) ?? null }),
       ...(include.includes("last_message") && { last_message: lastMessage }),
       ...(include.includes("open_awaits") && {
         open_awaits: {

@@ -1,6 +1,7 @@
 /** Claude Code's own sessions over HTTP: who may read them, pages of transcripts of any size, search, usage, files, export, changes. */
 import { appendFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { createClient } from "@skein/client";
 import { type HistorySession, ROUTES } from "@skein/protocol";
 import { expect, test } from "vitest";
@@ -166,6 +167,33 @@ test("transcripts are listed, read in pages from their end, searched, counted an
     query: { format: "markdown" },
   })) as unknown as ArrayBuffer;
   expect(new TextDecoder().decode(page2)).toContain("marmalade");
+});
+
+test("the index for searches is made in the background after the first list, and a list by title has a session that came after it", async () => {
+  const { root, transcript } = claudeFolder();
+  const data = folder();
+  const { url, key } = await testServer({ data, history: { roots: [root], keys: [] } });
+  const client = createClient({ url, apiKey: key });
+  await client.listHistorySessions({ query: {} });
+  const index = join(data, "cache", "history", "index.sqlite");
+  await expect
+    .poll(() => {
+      using database = new DatabaseSync(index, { readOnly: true });
+      return database.prepare("SELECT count(*) AS files FROM facets WHERE facet = 'grams'").get()?.["files"];
+    })
+    .toBe(2);
+
+  const stop = new AbortController();
+  const changes = client.followHistory({ signal: stop.signal });
+  expect((await changes.next()).value).toEqual({ type: "opened" });
+  const chutney = async () => (await client.listHistorySessions({ query: { title: "chutney" } })).data;
+  expect(await chutney()).toEqual([]);
+  const later = SESSION.replace(/.$/, "9");
+  writeFileSync(transcript.replace(SESSION, later), line(later, 1, "user", { role: "user", content: "Make chutney" }));
+  expect((await changes.next()).value).toMatchObject({ type: "change", session_id: later });
+  expect((await chutney()).map(({ id }) => id)).toEqual([later]);
+  stop.abort();
+  await changes.next().catch(() => undefined);
 });
 
 test("sessions of one agent are listed, searched and counted with source, and an unknown agent is rejected with the known ones", async () => {

@@ -94,3 +94,21 @@ test("lists have what sessions do, wait for and said last, how many there are, a
   ])
     expect([query, (await call("GET", `/v1/sessions?${query}`)).status]).toEqual([query, 422]);
 });
+
+test("a session without a title has its first prompt in a list that asks for it, in one line and cut", async () => {
+  const { call } = await testServer();
+  const untitled = await session(call);
+  await say(call, untitled.path, scripted(`What is\n  this ${"x".repeat(300)}`, [{ text: "It." }]));
+  await say(call, untitled.path, scripted("And that?", [{ text: "That." }]));
+  const silent = await session(call);
+  const titled = await session(call);
+  await say(call, titled.path, scripted("Hello", [{ text: "Hi." }]));
+  await call("PATCH", titled.path, { title: "Greetings" });
+  const ids = [untitled.id, silent.id, titled.id];
+  const { data } = (await call("GET", `/v1/sessions?ids=${ids.join()}&include=first_prompt`)).body;
+  const prompts = ids.map((id) => data.find((one) => one["id"] === id)?.["first_prompt"]);
+  expect(prompts[0]).toMatch(/^What is this x+$/);
+  expect(String(prompts[0])).toHaveLength(200);
+  expect(prompts.slice(1)).toEqual([null, null]);
+  expect((await call("GET", `/v1/sessions?ids=${untitled.id}`)).body.data[0]).not.toHaveProperty("first_prompt");
+});

@@ -6,6 +6,7 @@ import {
   exportSession,
   getFileHistory,
   getMessagePage,
+  getSummary,
   getThreadMarks,
   listSessions,
   readLineAt,
@@ -26,6 +27,7 @@ import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
 import { ofSource } from "./of-source.ts";
 import { createUsage } from "./usage.ts";
+import type { WholeList } from "./whole-list.ts";
 
 /** The branches of larger transcripts are not determined, because that needs the whole transcript. */
 const WHOLE_BYTES = 64 * 1024 * 1024;
@@ -40,7 +42,7 @@ type Questions = {
 };
 
 /** Answers each question of the server with the JSON of the route's response. */
-export function createQuestions(config: LibraryConfig): Questions {
+export function createQuestions(config: LibraryConfig, whole: WholeList): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
   const orders: Readonly<Record<NonNullable<z.output<typeof HistoryQuery>["sort"]>, Order>> = {
@@ -67,7 +69,7 @@ export function createQuestions(config: LibraryConfig): Questions {
       const found =
         title === undefined && sort === "activity"
           ? await listSessions({ ...bounds, limit, offset: skipped })
-          : chosen(await listSessions({ ...bounds, limit: Infinity }), {
+          : chosen(await whole.of(JSON.stringify([project, from, to, source]), bounds), {
               title,
               limit,
               skipped,
@@ -209,9 +211,8 @@ function tooLarge(bytes: number, most: number): void {
 
 /** The summary of one session by its whole id. */
 async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
-  const { data } = await listSessions({ ...config, limit: Infinity });
-  const found = data.find((session) => session.id === id);
-  if (!found) throw new KnownError("not_found", "There is no such session.");
+  const found = await getSummary(id, config);
+  if (found.id !== id) throw new KnownError("not_found", "There is no such session.");
   return found;
 }
 
@@ -231,9 +232,9 @@ interface Chosen {
   readonly order: Order;
 }
 
-function chosen({ data }: { readonly data: readonly SessionSummary[] }, { title, limit, skipped, order }: Chosen) {
+function chosen(sessions: readonly SessionSummary[], { title, limit, skipped, order }: Chosen) {
   const words = title?.toLowerCase() ?? "";
-  const fitting = data
+  const fitting = sessions
     .toSorted(order)
     .filter(
       ({ summary, projectPath, id }) =>

@@ -1,17 +1,27 @@
 /** The thread that reads Claude Code's files. It answers one question after the other; a search may be given up. */
 import { parentPort, workerData } from "node:worker_threads";
-import { isDataNotFoundError, isQueryError, isSessionNotFoundError, isWorkspaceNotFoundError } from "@skein/history";
+import {
+  createTitles,
+  isDataNotFoundError,
+  isQueryError,
+  isSessionNotFoundError,
+  isWorkspaceNotFoundError,
+} from "@skein/history";
 import { isKnownError } from "@skein/protocol";
 import type { FromReader, ReaderOptions, RefusalCode, ToReader } from "./messages.ts";
 import { createQuestions } from "./questions.ts";
 import { followAgents } from "./follow-agents.ts";
 import { followFolders } from "./follow-folders.ts";
+import { keepIndexed } from "./keep-indexed.ts";
+import { createWholeList } from "./whole-list.ts";
 
 const options = workerData as ReaderOptions;
 const { roots, cacheFolder } = options;
-const library = followAgents({ cacheFolder, ...(roots && { dataPath: roots }) });
+const library = followAgents({ cacheFolder, titles: createTitles(), ...(roots && { dataPath: roots }) });
 const { config } = library;
-const questions = createQuestions(config);
+const whole = createWholeList();
+const questions = createQuestions(config, whole);
+const indexed = keepIndexed(library);
 const running = new Map<number, AbortController>();
 let watching: AbortController | undefined;
 
@@ -24,7 +34,10 @@ parentPort?.on("message", (message: ToReader) => {
   else {
     watching?.abort();
     watching = new AbortController();
-    void followFolders(library, watching.signal, (sessionId, change) => tell({ kind: "changed", sessionId, change }));
+    void followFolders(library, watching.signal, (sessionId, change) => {
+      whole.forget();
+      tell({ kind: "changed", sessionId, change });
+    });
   }
 });
 
@@ -36,6 +49,7 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
     await library.refresh(method === "search" ? "all" : "as-needed");
     const value = await questions[method](input, stop.signal);
     tell({ kind: "answer", id, value });
+    if (method === "list" || method === "search") indexed.soon();
   } catch (error) {
     if (!stop.signal.aborted) tell({ kind: "refused", id, ...refusalOf(error) });
   } finally {

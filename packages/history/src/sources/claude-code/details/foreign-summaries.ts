@@ -2,47 +2,85 @@
  * Summaries of a session that are in the file of another session. Old versions of Claude Code wrote the summaries of a
  * project's earlier conversations at the beginning of each new transcript, and named the last message of each.
  */
-import { closeSync, readdirSync, readSync } from "node:fs";
+import { closeSync, readdirSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
 import { parse } from "../../../scan/line-text.ts";
 import { openPlainFile, readFile } from "../../../scan/read-file.ts";
+import { createReadOnce } from "./read-once.ts";
 
-/** Remembers the summaries of each project folder, so that a list reads the beginning of each file once. */
+/** Remembers the summaries of each project folder, so that the beginning of each file is read once. */
 export interface ForeignSummaries {
   /** The summary that another file of the project has of this session. */
   of(file: DataFile): string | null;
 }
 
 export function createForeignSummaries(): ForeignSummaries {
-  const folders = new Map<string, ReadonlyMap<string, string>>();
+  const folders = new Map<string, ProjectSummaries>();
+  const named = createReadOnce<string | null>();
   return {
     of(file) {
       const folder = dirname(file.path);
-      const known = folders.get(folder) ?? summariesIn(folder);
+      const before = folders.get(folder);
+      const known = before && isCurrent(folder, before) ? before : summariesIn(folder);
       folders.set(folder, known);
-      return known.size === 0 ? null : lastNamed(file, known);
+      const { summaries } = known;
+      return summaries.size === 0 ? null : named(file, summaries, () => lastNamed(file, summaries));
     },
   };
 }
 
-/** The summaries at the beginning of a project's transcripts, by the message that they name. */
-function summariesIn(folder: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+/** The summaries at the beginning of a project's transcripts. */
+interface ProjectSummaries {
+  /** By the message that they name. */
+  readonly summaries: ReadonlyMap<string, string>;
+  /** When a file was last added or removed. */
+  readonly changedMs: number;
+  /** Files that have only summaries so far: more may follow. By path, with their size. */
+  readonly open: ReadonlyMap<string, number>;
+  readonly lookedAt: number;
+}
+
+/** For how long a folder is not looked at again. */
+const LOOK_AGAIN_MS = 100;
+
+function isCurrent(folder: string, { changedMs, open, lookedAt }: ProjectSummaries): boolean {
+  if (performance.now() - lookedAt < LOOK_AGAIN_MS) return true;
+  return changeOf(folder) === changedMs && [...open].every(([path, size]) => sizeOf(path) === size);
+}
+
+function summariesIn(folder: string): ProjectSummaries {
+  const summaries = new Map<string, string>();
+  const open = new Map<string, number>();
+  const changedMs = changeOf(folder);
   let names: readonly string[] = [];
   try {
     names = readdirSync(folder);
   } catch {
     // The folder was deleted meanwhile.
   }
-  for (const name of names) if (name.endsWith(".jsonl")) readHead(join(folder, name), found);
-  return found;
+  for (const name of names) {
+    if (!name.endsWith(".jsonl")) continue;
+    const path = join(folder, name);
+    const size = sizeOf(path);
+    if (!readHead(path, summaries)) open.set(path, size);
+  }
+  return { summaries, changedMs, open, lookedAt: performance.now() };
+}
+
+function changeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 const headBytes = 16 * 1024;
 const head = Buffer.allocUnsafeSlow(headBytes);
 
-function readHead(path: string, into: Map<string, string>): void {
+/** Returns whether all summaries at the beginning of the file were read: something else follows them. */
+function readHead(path: string, into: Map<string, string>): boolean {
   let count = 0;
   try {
     const fd = openPlainFile(path);
@@ -52,18 +90,19 @@ function readHead(path: string, into: Map<string, string>): void {
       closeSync(fd);
     }
   } catch {
-    return;
+    return true;
   }
   for (let start = 0; start < count;) {
     const end = head.indexOf(0x0a, start);
-    if (end < 0 || end >= count) return;
+    if (end < 0 || end >= count) return count === headBytes;
     const isSummary = head.toString("latin1", start, Math.min(end, start + 400)).includes('"summary"');
     const line = isSummary ? parse(head, start, end) : undefined;
-    if (line?.["type"] !== "summary") return;
+    if (line?.["type"] !== "summary") return true;
     const { leafUuid, summary } = line;
     if (typeof leafUuid === "string" && typeof summary === "string" && summary !== "") into.set(leafUuid, summary);
     start = end + 1;
   }
+  return count === headBytes;
 }
 
 const uuidKey = Buffer.from('"uuid":"');

@@ -2,17 +2,31 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
 import { createForeignSummaries } from "./foreign-summaries.ts";
+import { createReadOnce } from "./read-once.ts";
 import { summaryOfFile } from "./old-summaries.ts";
 import type { SessionDetails } from "./session-details.ts";
 
-/**
- * The title, by Claude Code's rule of today: the user's title, the model's title, the summary of old versions, the last
- * prompt, the first prompt. `foreign` is shared by the sessions of one list.
- */
-export function titleOf(file: DataFile, details: SessionDetails, foreign = createForeignSummaries()): string | null {
-  const given = details.customTitle ?? titleBeside(file) ?? details.aiTitle ?? summaryOfFile(file, details);
-  // Versions that write the last prompt no longer write summaries.
-  return given ?? details.lastPrompt ?? foreign.of(file) ?? details.firstPrompt;
+/** Titles of sessions. What had to be read from a file for a title is remembered until that file changes. */
+export interface Titles {
+  /**
+   * The title, by Claude Code's rule of today: the user's title, the model's title, the summary of old versions, the last
+   * prompt, the first prompt.
+   */
+  of(file: DataFile, details: SessionDetails): string | null;
+}
+
+/** For one list, or for all lists of a process that stays. */
+export function createTitles(): Titles {
+  const foreign = createForeignSummaries();
+  const own = createReadOnce<string | null>();
+  return {
+    of(file, details) {
+      const { customTitle, aiTitle, lastPrompt, firstPrompt } = details;
+      const given = customTitle ?? titleBeside(file) ?? aiTitle ?? own(file, null, () => summaryOfFile(file, details));
+      // Versions that write the last prompt no longer write summaries.
+      return given ?? lastPrompt ?? foreign.of(file) ?? firstPrompt;
+    },
+  };
 }
 
 /** `/rename` also writes the title into a file in the session's folder. */

@@ -1,0 +1,35 @@
+import { useQuery } from "@tanstack/react-query";
+import { useAgents, useApi } from "./context.tsx";
+
+interface AgentNames {
+  nameOf(id: string): string;
+  /** Whether this server has the agent, so that its page exists. */
+  isHere(id: string): boolean;
+}
+
+/**
+ * The names of agents by their ids. An agent of a file or of the command line is not among those of the server: its sessions
+ * know its name.
+ */
+export function useAgentNames(ids: readonly string[]): AgentNames {
+  const api = useApi();
+  const agents = useAgents();
+  const here = new Map((agents.data ?? []).map(({ id, name }) => [id, name]));
+  const others = agents.data ? ids.filter((id) => id !== "" && !here.has(id)).toSorted() : [];
+  const found = useQuery({
+    queryKey: ["agents", "elsewhere", ...others],
+    queryFn: async () => new Map(await Promise.all(others.map(async (id) => [id, await api.agentNameOf(id)] as const))),
+    enabled: others.length > 0,
+    staleTime: Infinity,
+  });
+  return {
+    nameOf(id) {
+      const name = here.get(id);
+      if (name !== undefined) return name;
+      if (!agents.data || !found.data?.has(id)) return "";
+      const elsewhere = found.data.get(id);
+      return elsewhere === undefined ? "An agent without sessions" : `${elsewhere}, from a file or the command line`;
+    },
+    isHere: (id) => here.has(id),
+  };
+}

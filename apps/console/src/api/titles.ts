@@ -1,0 +1,84 @@
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useSyncExternalStore } from "react";
+import { shortId } from "../ui/session-state.ts";
+import type { Api, Session } from "./api.ts";
+import { useApi } from "./context.tsx";
+
+type Named = Pick<Session, "id" | "title"> & { readonly total_runs?: number };
+
+/** What a session is called: its title, else its first prompt, else that it is new. */
+export type TitleOf = (session: Named) => string;
+
+/** First prompts are asked for together: a page shows many sessions at once. */
+const PAUSE_MS = 20;
+/** As many ids as one request may have. */
+const AT_ONCE = 100;
+
+interface FirstPrompts {
+  of(session: Named, api: Api): string | null | undefined;
+  subscribe(changed: () => void): () => void;
+  version(): number;
+}
+
+function createFirstPrompts(): FirstPrompts {
+  const known = new Map<string, string | null>();
+  const wanted = new Set<string>();
+  const listeners = new Set<() => void>();
+  let version = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  async function ask(api: Api): Promise<void> {
+    timer = undefined;
+    const ids = [...wanted].slice(0, AT_ONCE);
+    for (const id of ids) wanted.delete(id);
+    if (wanted.size > 0) timer = setTimeout(() => void ask(api), PAUSE_MS);
+    try {
+      const found = await api.firstPrompts(ids);
+      for (const id of ids) known.set(id, found.get(id) ?? null);
+    } catch {
+      // Another key may not see them, or the server is away: their ids stand there.
+      for (const id of ids) known.set(id, null);
+    }
+    version += 1;
+    for (const listener of listeners) listener();
+  }
+
+  return {
+    of({ id }, api) {
+      const prompt = known.get(id);
+      if (prompt === undefined && !wanted.has(id)) {
+        wanted.add(id);
+        timer ??= setTimeout(() => void ask(api), PAUSE_MS);
+      }
+      return prompt;
+    },
+    subscribe(changed) {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+    version: () => version,
+  };
+}
+
+/** One for each set of queries: what a login sees is not what the next one may see. */
+const promptsOf = new WeakMap<QueryClient, FirstPrompts>();
+
+/** Names sessions, and paints again when the first prompts of those without a title are there. */
+export function useTitles(): TitleOf {
+  const api = useApi();
+  const queries = useQueryClient();
+  const prompts = promptsOf.get(queries) ?? createFirstPrompts();
+  promptsOf.set(queries, prompts);
+  const version = useSyncExternalStore(prompts.subscribe, prompts.version);
+  return useCallback(
+    (session) => {
+      if (session.title !== null) return session.title;
+      if (session.total_runs === 0) return "New session";
+      const prompt = prompts.of(session, api);
+      // While it is asked for, nothing stands there that would change at once.
+      return prompt === undefined ? "" : (prompt ?? `Session ${shortId(session.id)}`);
+    },
+    // oxlint-disable-next-line exhaustive-deps -- the version says when prompts have come.
+    [prompts, api, version],
+  );
+}

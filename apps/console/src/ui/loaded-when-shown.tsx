@@ -1,0 +1,36 @@
+import { type ComponentType, type ReactNode, useEffect, useState } from "react";
+import { Nothing } from "./nothing.tsx";
+
+/**
+ * A component whose script is loaded when it is shown first. React's own `lazy` shows what was loaded no sooner than 300 ms
+ * after its placeholder, also if the script was there at once.
+ */
+export function loadedWhenShown<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  placeholder: ReactNode = null,
+): ComponentType<Props> {
+  let Loaded: ComponentType<Props> | undefined;
+  return function LoadedWhenShown(props: Props) {
+    const [state, setState] = useState<"loading" | "loaded" | "failed">("loading");
+    useEffect(() => {
+      if (Loaded) return;
+      void load()
+        .then((component) => {
+          Loaded = component;
+          return "loaded" as const;
+        })
+        .catch(() => "failed" as const)
+        .then(setState);
+    }, []);
+    if (Loaded) return <Loaded {...props} />;
+    if (state !== "failed") return placeholder;
+    return (
+      <Nothing title="This part of the console could not be loaded" state="failed">
+        <p>The server cannot be reached, or it has another version by now.</p>
+        <button type="button" className="btn" onClick={() => window.location.reload()}>
+          Load the page again
+        </button>
+      </Nothing>
+    );
+  };
+}

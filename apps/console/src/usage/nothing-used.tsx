@@ -1,0 +1,19 @@
+import { Nothing } from "../ui/nothing.tsx";
+import { RANGES, type UsageRange } from "./usage-range.ts";
+
+/** Says that a range has nothing, and offers the longest one. */
+export function NothingUsed({ range, what }: { range: UsageRange; what: string }) {
+  const longest = RANGES.at(-1);
+  const days = range.days === 1 ? "today" : `in the last ${range.days} days`;
+  return (
+    <Nothing title={`Nothing was ${what} ${days}`} state="idle">
+      {longest && longest[2] !== range.days ? (
+        <button type="button" className="btn" onClick={() => range.choose(longest[0])}>
+          Show {longest[1]}
+        </button>
+      ) : (
+        <p>What agents use is counted here with their first answer.</p>
+      )}
+    </Nothing>
+  );
+}

@@ -1,0 +1,25 @@
+import { type Session, textOf } from "@skein/protocol";
+import type { RequestContext } from "../../request-context.ts";
+
+/** A prompt stands near the beginning of its log: after the session itself, and after what a fork copied. */
+const FIRST_EVENTS = 12;
+/** As much as a line of a list shows. */
+const LONGEST = 200;
+
+/** The first prompt of each session that has no title, so that a list has a line for it. */
+export async function firstPromptsOf(
+  { shared, principal: { tenant } }: RequestContext,
+  sessions: readonly Session[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.all(
+    sessions.map(async ({ id, title, total_runs }) => {
+      if (title !== null || total_runs === 0) return undefined;
+      const events = await shared.deps.store.read(id, { tenant, limit: FIRST_EVENTS });
+      const prompt = events.find(({ event_type }) => event_type === "prompt.accepted");
+      if (prompt?.event_type !== "prompt.accepted") return undefined;
+      const text = textOf(prompt.data.content).replaceAll(/\s+/g, " ").trim();
+      return text === "" ? undefined : ([id, text.slice(0, LONGEST).toWellFormed()] as const);
+    }),
+  );
+  return new Map(found.filter((one) => one !== undefined));
+}

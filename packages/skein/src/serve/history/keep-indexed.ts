@@ -1,0 +1,35 @@
+import { buildIndex, listSessions } from "@skein/history";
+import type { AgentLibrary } from "./follow-agents.ts";
+
+/** How often the index is brought up to date at most. What is newer than the index is searched without it. */
+const INDEX_AGAIN_MS = 30_000;
+
+/**
+ * Makes the index of the transcripts in the background, because a search without it reads every file. Answers are the same
+ * without it, only slower.
+ */
+export function keepIndexed(library: AgentLibrary): { soon(): void } {
+  let endedAt = -Infinity;
+  let isIndexing = false;
+
+  async function index(): Promise<void> {
+    isIndexing = true;
+    try {
+      const config = await library.refresh("all");
+      await buildIndex(config);
+      // Titles of old versions are searched in the files once and remembered.
+      await listSessions({ ...config, limit: Infinity });
+    } catch {
+      // A folder is gone, or the disk is full: the next question tries again.
+    } finally {
+      isIndexing = false;
+      endedAt = performance.now();
+    }
+  }
+
+  return {
+    soon() {
+      if (!isIndexing && performance.now() - endedAt >= INDEX_AGAIN_MS) void index();
+    },
+  };
+}

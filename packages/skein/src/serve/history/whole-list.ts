@@ -1,0 +1,30 @@
+import { type LibraryConfig, type SessionSummary, listSessions } from "@skein/history";
+
+/** For how long a list is used again, unless a change was reported meanwhile. */
+const FRESH_MS = 2000;
+
+/** All sessions with their titles. Somebody who types asks for them with every letter. */
+export interface WholeList {
+  /** `key` names the bounds: the same key is the same list. */
+  of(key: string, bounds: LibraryConfig): Promise<readonly SessionSummary[]>;
+  forget(): void;
+}
+
+export function createWholeList(): WholeList {
+  let known: { readonly key: string; readonly at: number; readonly sessions: readonly SessionSummary[] } | undefined;
+  let changes = 0;
+  return {
+    async of(key, bounds) {
+      const at = performance.now();
+      if (known?.key === key && at - known.at < FRESH_MS) return known.sessions;
+      const before = changes;
+      const { data } = await listSessions({ ...bounds, limit: Infinity, offset: 0 });
+      if (changes === before) known = { key, at, sessions: data };
+      return data;
+    },
+    forget() {
+      changes += 1;
+      known = undefined;
+    },
+  };
+}
