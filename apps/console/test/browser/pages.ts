@@ -357,6 +357,24 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("caps of the operator stand on the pages of usage and settings with what is used of them", async () => {
+      const { world } = shared;
+      const page = await world.open("/usage");
+      const key = page.locator(".caps li", { hasText: "Key SKEIN_API_KEY" });
+      await key.getByText(/of 60/).waitFor();
+      await key.getByText(/of \$40/).waitFor();
+      await page
+        .locator(".caps li", { hasText: "Tenant default" })
+        .getByText(/of \$100/)
+        .waitFor();
+      await page.goto(`${world.url}/settings`);
+      await page
+        .locator(".caps li", { hasText: "Key SKEIN_API_KEY" })
+        .getByText("At 80 % somebody is asked.")
+        .waitFor();
+      await page.close();
+    });
+
     test("an archived agent is brought back", async () => {
       const { world } = shared;
       const { id } = await world.client.createAgent({ body: { name: "Sleeper" } });
