@@ -5,7 +5,7 @@ import { CapList } from "./cap-list.tsx";
 import { NumberHeads, TableSection } from "./table-section.tsx";
 import { useCaps } from "./use-caps.ts";
 
-/** What keys, agents and tenants may spend and run, how much of it is used, and the budgets of runs. */
+/** What keys, agents and tenants may spend and run, how much of it is used, and the budgets of agents. */
 export function CapsSection() {
   const caps = useCaps();
   const agents = useAgents();
@@ -28,7 +28,7 @@ export function CapsSection() {
         )}
       </section>
       {budgets.length > 0 && (
-        <TableSection title="Budgets of agents" heads={<NumberHeads names={["Each run"]} />}>
+        <TableSection title="Budgets of agents" heads={<NumberHeads names={["Each session"]} />}>
           {budgets.map(({ id, name, config }) => (
             <tr key={id}>
               <td className="t cut">{visibleLine(name)}</td>
