@@ -32,7 +32,7 @@ const server = await startServer({
   apiKey: undefined,
   allowedHosts: [],
   allowedOrigins: [],
-  allowedWebhookAddresses: [],
+  allowedWebhookAddresses: ["127.0.0.1"],
   anthropicApiKey: "sk-ant-simulated",
   anthropicBaseUrl,
   logRequests: false,

@@ -9,11 +9,11 @@ import { createScreen } from "./terminal/screen.ts";
  */
 export const skein: Group = {
   name: "",
-  summary: "the home of agent sessions",
+  summary: "run AI agents, and find what they did",
   commands: [
     {
       name: "serve",
-      summary: "Start the platform API on 127.0.0.1:7433: sessions, streams, keys",
+      summary: "Start the server on 127.0.0.1:7433: HTTP API and console",
       load: async () => (await import("./commands/serve.ts")).serve,
     },
     {
@@ -73,12 +73,12 @@ export const skein: Group = {
     },
     {
       name: "backup",
-      summary: "A backup of a store in a new folder, also while a server works on it",
+      summary: "Back up a store into a new folder, also while a server uses it",
       load: async () => (await import("./commands/backup.ts")).backup,
     },
     {
       name: "restore",
-      summary: "Bring a backup back, into a new or empty store",
+      summary: "Restore a backup into a new or empty store",
       load: async () => (await import("./commands/backup.ts")).restore,
     },
     {

@@ -159,5 +159,5 @@ test("who leaves while something waits for an answer is told how to give it late
   const { code, err } = await chat.ended;
   expect(code).toBe(5);
   expect(err).toMatch(/skein sessions answer \S+ toolu_\S+ yes/);
-  expect(err).toMatch(/Then go on with it: skein chat --session [0-9a-f-]{36} --agent \S+agent\.ts\n$/);
+  expect(err).toMatch(/Then continue it: skein chat --session [0-9a-f-]{36} --agent \S+agent\.ts\n$/);
 });

@@ -116,7 +116,7 @@ test("doctor says in words what is wrong with a store", async () => {
 test.each([
   [["run", "Hello", "--tools", "FOLDER/slip"], "There is no folder FOLDER/slip."],
   [["run", "Hello", "--agent", "FOLDER"], "FOLDER is a folder. Name a file."],
-  [["run", "Hello", "--json", "--format", "raw"], "--json and --format at once: choose one."],
+  [["run", "Hello", "--json", "--format", "raw"], "--json and --format cannot be used together."],
   [["sessions", "import", "FOLDER"], "FOLDER is a folder. Name a file."],
   [["sql", "-f", "FOLDER"], "FOLDER is a folder. Name a file."],
 ])("%j is refused before anything is made", async (args, sentence) => {

@@ -5,8 +5,8 @@ import { defineTool } from "skein";
 import { script } from "@skein/simulator";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { testServer } from "../../server/test/world.ts";
-import { type Ended, dataFolder, lines, skein } from "./skein.ts";
+import { say, session, testServer } from "../../server/test/world.ts";
+import { type Ended, dataFolder, lines, skein, start } from "./skein.ts";
 
 const deploy = defineTool({
   name: "deploy",
@@ -88,8 +88,12 @@ test("a run on a server that waits is answered from here, and the run goes on", 
 test.each([
   [["sessions", "list", "--server", "nowhere"], 2, /--server takes an address such as/],
   [["sessions", "list", "--server", "http://127.0.0.1:9"], 4, /No server answers at http:\/\/127\.0\.0\.1:9 /],
-  [["sessions", "list", "--server", "http://127.0.0.1:9", "--store", "memory:"], 2, /--server and --store at once/],
-  [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--server and --agent at once/],
+  [
+    ["sessions", "list", "--server", "http://127.0.0.1:9", "--store", "memory:"],
+    2,
+    /--store cannot be used with --server/,
+  ],
+  [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--agent cannot be used with --server/],
   [["run", "Hi", "--agent-name", "x"], 2, /give --server URL too/],
 ])("%j is a sentence", async (args, code, sentence) => {
   expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
@@ -101,4 +105,41 @@ test("a key that the server does not know is said, with where to put another", a
   const { code, err } = await skein(folder, "sessions", "list", "--server", url);
   expect(code).toBe(1);
   expect(err).toContain("SKEIN_API_KEY");
+});
+
+test("a prompt that waits for its turn is shown with its place: by run, sessions show and sessions list", async () => {
+  const folder = dataFolder();
+  const gate = Promise.withResolvers<void>();
+  const hold = defineTool({
+    name: "hold",
+    description: "Waits.",
+    input: z.looseObject({}),
+    policy: "repeatable",
+    run: async () => (await gate.promise, "held"),
+  });
+  const server = await testServer({
+    data: join(folder, "data"),
+    store: `sqlite:${join(folder, "skein.db")}`,
+    config: { tools: [hold], policy: { tenants: { default: { concurrentRuns: 1 } } } },
+  });
+  const { id, path } = await session(server.call, { name: "Holder", tools: ["hold"] });
+  await say(server.call, path, `Hold. ${script([{ tools: [{ name: "hold" }] }, { text: "Done." }], "Hold.")}`);
+  const call = (...args: readonly string[]): Promise<Ended> => skein(folder, "--server", server.url, ...args);
+  const args = ["--server", server.url, "run", `Wait here ${script([{ text: "My turn." }])}`, "--agent-name", "Holder"];
+  const waiting = start(folder, args);
+  waiting.child.stdin?.end();
+  const queued = 'queued, place 1: The tenant "default" may have 1 run at the same time, and 1 go on.';
+  await expect.poll(async () => (await call("sessions", "list")).out, { timeout: 20_000 }).toContain("queued (1)");
+  const [other = ""] = (await call("sessions", "list")).out.split("\n").filter((line) => line.includes("queued (1)"));
+  const shown = await call("sessions", "show", other.split(" ")[0] ?? "");
+  expect(shown.out).toContain(queued);
+  const held = (await call("sessions", "show", id)).out;
+  expect(held).not.toContain("queued");
+  // The id stands once: the heading is the first prompt.
+  expect(held).toMatch(/^Hold\. /);
+  expect(held.split(id)).toHaveLength(2);
+  expect(shown.out.split(other.split(" ")[0] ?? "")).toHaveLength(2);
+  await waiting.says(`Q${queued.slice(1)}`);
+  gate.resolve();
+  expect(await waiting.ended).toMatchObject({ code: 0, out: "My turn.\n" });
 });

@@ -73,7 +73,7 @@ describe("with a session of two runs", () => {
     expect(lines(readFileSync(file, "utf8"))).toEqual(events);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const again = await call("sessions", "export", id, "--output", file);
-    expect(again).toMatchObject({ code: 4, err: `${file} is there already; --force replaces it.\n` });
+    expect(again).toMatchObject({ code: 4, err: `${file} exists already. --force replaces it.\n` });
   });
 
   test("import makes another one of what export wrote, or of the server's document, and of nothing else", async () => {

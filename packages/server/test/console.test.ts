@@ -102,7 +102,10 @@ test.each([
 test("without a build the first page is the one that says what runs here", async () => {
   const { url } = await testServer({ console: folder() });
   const answer = await fetch(url, { headers: HTML });
-  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("The home of agent sessions")]);
+  expect([answer.status, await answer.text()]).toEqual([
+    200,
+    expect.stringContaining("Runs AI agents and keeps what they did"),
+  ]);
   expect((await fetch(`${url}/sessions`, { headers: HTML })).status).toBe(401);
 });
 

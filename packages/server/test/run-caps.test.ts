@@ -170,3 +170,21 @@ test("a run that waits for an answer of people takes no place of its cap", async
   await say(call, other.path, "Hi.");
   await expectDone(call, [other.path]);
 });
+
+test("a prompt of a key that has a cap waits for its place also behind a prompt of a key that has none", async () => {
+  const { tool, seen, open } = gatedTool();
+  const server = await testServer({ config: { tools: [tool], policy: { keys: { ci: { concurrentRuns: 1 } } } } });
+  const ci = await keyed(server, "ci");
+  const other = await keyed(server, "other");
+  const [held = ""] = await begun(ci, 1);
+  await expect.poll(() => seen.running, SOON).toBe(1);
+  const { path } = await session(other, { name: "Both" });
+  await say(other, path, scripted("First.", [{ text: "One.", delayMs: 300 }]));
+  await say(ci, path, "Second.");
+  await expect
+    .poll(async () => (await other("GET", path)).body["queued"], SOON)
+    .toMatchObject({ reason: 'The key "ci" may have 1 run at the same time, and 1 go on.' });
+  expect((await other("GET", path)).body["total_runs"]).toBe(1);
+  open();
+  await expectDone(ci, [held, path]);
+});

@@ -257,11 +257,17 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));
     const health = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/health`)));
     expect(health.map(({ status }) => status)).toEqual(health.map(() => 200));
-    const statuses = (await Promise.all(heavy)).map(({ status }) => status);
+    const answers = await Promise.all(heavy);
+    const statuses = answers.map(({ status }) => status);
     const ran = statuses.filter((status) => status === 422).length;
     // Who waits gets the place of one that was stopped, if that is in time.
     expect([2, 3, 4]).toContain(ran);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(20 - ran);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(20 - ran);
+    for (const { text } of refused)
+      expect(text).toMatch(
+        /2 statements of SQL may run at once, shared by all tenants, and \d+ others wait\. Try again in \d+ s\./,
+      );
   });
 
   test("in the end the server is the same process, still answers, wrote nothing, called nobody, and leaves no process behind", async () => {

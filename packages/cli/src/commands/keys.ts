@@ -25,7 +25,7 @@ const DEFAULT_TENANT = "default";
 const EXPIRES = {
   takes: "DAYS",
   kind: wholeNumber(1, 3650),
-  about: "After how many days the key is refused (default: never)",
+  about: "Days until the key expires (default: never)",
 } as const;
 
 const list = defineCommand({

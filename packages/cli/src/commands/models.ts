@@ -34,7 +34,7 @@ const list = defineCommand({
       const rows = await models.list();
       if (call.values.json) for (const row of rows) call.screen.json(row);
       else if (rows.length === 0)
-        call.screen.note('No model was added. Claude needs none; others: "skein models add --help".\n');
+        call.screen.note('No model was added. Claude works without; to add others: "skein models add --help".\n');
       else printTable(call.screen, ["NAME", "ADDRESS", "KEY", "PRICE IN/OUT", "DEFAULT"], rows.map(row));
     }),
 });
@@ -56,13 +56,13 @@ const add = defineCommand({
     },
     "model-name": {
       takes: "NAME",
-      about: "The name that the server has for it (default: what stands behind the slash)",
+      about: "The name that the server has for it (default: the part after the slash)",
     },
     price: { takes: "IN/OUT", about: "Dollars for a million tokens of input and output, for example 0.5/1.5" },
-    without: { takes: "ABILITIES", about: `What it cannot do, of ${ABILITIES.join(", ")}; several with commas` },
-    with: { takes: "ABILITIES", about: "What it can do although most such models cannot, for example images" },
+    without: { takes: "ABILITIES", about: `Abilities that it lacks, separated by commas: ${ABILITIES.join(", ")}` },
+    with: { takes: "ABILITIES", about: "Abilities that such models usually lack, for example images" },
     quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/guides/agents.md has the list)" },
-    default: { about: "Agents that name no model use it" },
+    default: { about: "Use it for agents without a model of their own" },
     ...OPTIONS,
   },
   examples: [
@@ -76,7 +76,7 @@ const add = defineCommand({
       const [name = ""] = call.words;
       const { "key-file": file, default: isDefault } = call.values;
       if (file !== undefined && call.values["key-env"] !== undefined)
-        throw new UsageError("--key-file and --key-env at once: a model has one key. Leave one of them out.");
+        throw new UsageError("--key-file and --key-env cannot be used together: a model has one key.");
       const key = file === undefined ? undefined : (await readInput(file)).trim();
       const model = await models.add({ name, settings: settingsIn(call.values), key, isDefault });
       if (call.values.json) call.screen.json(model);
@@ -196,7 +196,7 @@ async function withModels(
   const { store: given, data, server, config: file } = values;
   if (server !== undefined) {
     if (given !== undefined || data !== undefined)
-      throw new UsageError("--server with --store or --data: a server has its own store. Leave one of them out.");
+      throw new UsageError("--store and --data cannot be used with --server: a server has its own store.");
     const { connectServer } = await import("../sessions/connect-server.ts");
     await use(createServerModels(connectServer(server, config).client));
     return EXIT.completed;

@@ -60,6 +60,6 @@ function usd(amount: number): string {
 /** `skein policy`: what the operator's rules mean. */
 export const policy: Group = {
   name: "policy",
-  summary: "what the rules of a server let a key do",
+  summary: "what a key may do",
   commands: [explain],
 };

@@ -42,7 +42,7 @@ const register = defineCommand({
 
 const status = defineCommand({
   name: "restate status",
-  summary: "The versions of the workers that Restate knows, and how many sessions each still has.",
+  summary: "List the versions of the workers in Restate, and how many sessions each still has.",
   options: OPTIONS,
   examples: ["skein restate status"],
   async run({ values, config, screen }) {
@@ -60,7 +60,7 @@ const status = defineCommand({
 
 const drain = defineCommand({
   name: "restate drain",
-  summary: "Forget old versions of the workers that have no session left. The processes can be stopped then.",
+  summary: "Remove old versions of the workers that have no sessions left. Their processes can then be stopped.",
   options: OPTIONS,
   examples: ["skein restate drain"],
   async run({ values, config, screen }) {

@@ -8,8 +8,17 @@ import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
 import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
+import {
+  commandToGoOn,
+  createRunPrinter,
+  print,
+  printJson,
+  sayIfSimulated,
+  summaryOf,
+  waitLines,
+} from "../terminal/print-run.ts";
 import { outputSchemaIn } from "../terminal/output-schema.ts";
+import { tellingPlace } from "../terminal/queue-notes.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import { JSON_OPTION, type PLACE_OPTIONS } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
@@ -30,8 +39,7 @@ const OPTIONS = {
   },
   "output-schema": {
     takes: "FILE",
-    about:
-      "The type of the answer of a new session, as a JSON Schema: stdout gets an answer that fits, as one line of JSON",
+    about: "A JSON Schema for the answers of a new session: stdout gets a valid answer as one line of JSON",
   },
   json: JSON_OPTION,
 } as const;
@@ -42,7 +50,7 @@ type RunCall = Call<typeof OPTIONS & typeof PLACE_OPTIONS>;
 export const run = sessionCommand({
   name: "run",
   words: '["PROMPT"]',
-  summary: "Run one prompt and show it as it happens. The answer goes to stdout, everything about it to stderr.",
+  summary: "Run one prompt and show it live. The answer goes to stdout, everything else to stderr.",
   options: OPTIONS,
   examples: [
     'skein run "How much is 2+2?"',
@@ -60,7 +68,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   const { values, screen, config } = call;
   const { "max-cost": maxCostMicros, format } = values;
   const prompt = await promptOf(call);
-  if (format !== undefined && values.json) throw new UsageError("--json and --format at once: choose one.");
+  if (format !== undefined && values.json) throw new UsageError("--json and --format cannot be used together.");
   if (format !== undefined && prompt === undefined) throw new UsageError("--format needs a prompt.");
   const output = outputOf(call);
   const agent = await loadAgent(call, { output });
@@ -90,15 +98,19 @@ async function runPrompt(call: RunCall): Promise<number> {
         ? await (values.json ? printJson : print)(
             // Only an answer that fits goes to stdout.
             output && !values.json ? { ...screen, out: () => {} } : screen,
-            prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+            tellingPlace(
+              prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+              { screen, get: async (id) => (await agent.sessions()).get(id) },
+            ),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
-    const code = await conclude(call, agent, shown ?? sessionId ?? "");
+    const isOver = shown === undefined && prompt === undefined && !values.json;
+    const code = await conclude(call, agent, { sessionId: shown ?? sessionId ?? "", isOver });
     return isUnread ? EXIT.completed : code;
   } catch (error) {
     const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
     if (typeof left !== "string") throw error;
-    screen.note(`Stopped before its end. Go on with it: ${commandToGoOn(call, "run", left)}\n`);
+    screen.note(`The run is not finished. To continue it: ${commandToGoOn(call, "run", left)}\n`);
     return EXIT.terminated;
   } finally {
     stopListening();
@@ -122,15 +134,20 @@ async function printText(
 }
 
 /** The last line, and the exit code that says the same. */
-async function conclude(call: RunCall, agent: Answerer, sessionId: string): Promise<number> {
+async function conclude(
+  call: RunCall,
+  agent: Answerer,
+  { sessionId, isOver }: { readonly sessionId: string; readonly isOver: boolean },
+): Promise<number> {
   const { screen, values } = call;
   const result = await agent.resume(sessionId);
   const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
   const run = items.find(({ id }) => id === result.runId);
+  if (isOver && result.awaiting.length === 0) await showLastAnswer(call, agent, { sessionId, runId: result.runId });
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, values));
-    screen.note(`Then go on with it: ${commandToGoOn(call, "run", sessionId)}\n`);
+    screen.note(`Then continue it: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;
@@ -144,8 +161,23 @@ function outputOf({ values }: RunCall): AgentOptions["output"] {
   const { "output-schema": file, session } = values;
   if (file === undefined) return undefined;
   if (session !== undefined)
-    throw new UsageError("--output-schema and --session at once: a session keeps the type that it began with.");
+    throw new UsageError(
+      "--output-schema cannot be used with --session: a session keeps the schema with which it began.",
+    );
   return outputSchemaIn(file);
+}
+
+/** The answer that a session ended with, for somebody who goes on with it and has nothing to wait for. */
+async function showLastAnswer(
+  { screen }: RunCall,
+  agent: Answerer,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+): Promise<void> {
+  const events = await (await agent.sessions()).events(sessionId);
+  const answer = events.findLast((event) => event.event_type === "step.generated" && event.data.run_id === runId);
+  const printer = createRunPrinter(screen);
+  if (answer) printer.show(answer);
+  printer.end();
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */

@@ -15,12 +15,13 @@ export const SERVER_OPTIONS = {
   },
   role: {
     takes: "ROLE",
-    about: "all, api (answers requests) or worker (drives sessions) (SKEIN_ROLE, default all)",
+    about: "all, api (answers requests) or worker (runs sessions) (SKEIN_ROLE, default all)",
   },
   ...SERVER_PLACE,
   files: {
     takes: "PLACE",
-    about: "Where generated files are: a folder or s3://BUCKET/PREFIX (SKEIN_FILES, default: beside the sessions)",
+    about:
+      "Where generated files are stored: a folder or s3://BUCKET/PREFIX (SKEIN_FILES, default: beside the sessions)",
   },
   config: { takes: "FILE", about: "Agents and tools in code (default: skein.config.ts here, if there is one)" },
 } as const;

@@ -5,12 +5,13 @@ import {
   type SessionsDeps,
   type Store,
   createSessions,
+  queuedRun,
 } from "@skein/core";
 import type { ApiSession, Await, Run, Session } from "@skein/protocol";
 import type { Agent, AgentResult, RunOptions } from "skein";
 
 /** A session as the commands show it. A server tells less than a store. */
-export type SeenSession = Pick<Session, keyof Session & keyof ApiSession>;
+export type SeenSession = Pick<Session, keyof Session & keyof ApiSession> & Pick<ApiSession, "queued" | "unserved">;
 
 type Own = Pick<Sessions, "messages" | "transcript" | "events" | "follow" | "state" | "answer" | "delete">;
 
@@ -37,7 +38,16 @@ export interface OpenedSessions extends SessionCalls {
 }
 
 export function sessionsOfStore(store: Store, forget?: SessionsDeps["forget"]): OpenedSessions {
-  return { ...createSessions({ store, forget }), awaits: (sessionId) => store.awaits(sessionId) };
+  const sessions = createSessions({ store, forget });
+  return {
+    ...sessions,
+    async get(sessionId) {
+      const session = await sessions.get(sessionId);
+      const queued = session.status !== "awaiting" ? await queuedRun(store.records, sessionId) : undefined;
+      return { ...session, ...(queued && { queued }) };
+    },
+    awaits: (sessionId) => store.awaits(sessionId),
+  };
 }
 
 /** Who answers prompts: an agent of this process, or one of a server. */

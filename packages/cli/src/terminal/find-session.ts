@@ -58,7 +58,9 @@ function theOnly(what: "session" | "run", word: string, found: readonly string[]
   if (others.length === 0) return first.split(" ", 1)[0] ?? first;
   const lines = found.slice(0, MOST_CANDIDATES).map((line) => `\n  ${line}`);
   const more = found.length > MOST_CANDIDATES ? "\n  and more" : "";
-  throw new MissingError(`Several ids of a ${what} begin with ${word}. Give more of it:${lines.join("")}${more}`);
+  throw new MissingError(
+    `More than one ${what} has an id that begins with ${word}. Type more of the id:${lines.join("")}${more}`,
+  );
 }
 
 export function sessionsOf(

@@ -40,15 +40,15 @@ export async function loadAgent(
   { asks = false, output }: { readonly asks?: boolean; readonly output?: AgentOptions["output"] } = {},
 ): Promise<Answerer> {
   if (call.values.server !== undefined && output)
-    throw new UsageError("--server and --output-schema at once: an agent of a server has its own output_schema.");
+    throw new UsageError(
+      "--output-schema cannot be used with --server: an agent of a server has its own output_schema.",
+    );
   if (call.values.server !== undefined) return serverAgent(call, call.values.server);
   if (call.values["agent-name"] !== undefined)
     throw new UsageError("--agent-name names an agent of a server: give --server URL too. --agent FILE runs one here.");
   const { agent: file, tools } = call.values;
   if (file !== undefined && tools !== undefined)
-    throw new UsageError(
-      "--agent and --tools at once: the agent in the file has its own tools. Leave one of them out.",
-    );
+    throw new UsageError("--tools cannot be used with --agent: the agent in the file has its own tools.");
   const change = (options: AgentOptions): AgentOptions => ({ ...changed(call, options), ...(output && { output }) });
   if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
   const found = await exported(file);
@@ -60,7 +60,9 @@ export async function loadAgent(
 async function serverAgent({ values, config }: AgentCall, server: string): Promise<Answerer> {
   const local = (["agent", "tools", "system"] as const).filter((name) => values[name] !== undefined);
   if (local.length > 0)
-    throw new UsageError(`--server and --${local[0]} at once: the server has its own agents. --agent-name names one.`);
+    throw new UsageError(
+      `--${local[0]} cannot be used with --server: the server has its own agents. --agent-name names one.`,
+    );
   const { connectServer } = await import("../sessions/connect-server.ts");
   const { createServerAgent } = await import("../sessions/server-agent.ts");
   return createServerAgent({ ...connectServer(server, config), agentName: values["agent-name"], model: values.model });

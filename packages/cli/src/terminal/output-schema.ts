@@ -10,7 +10,7 @@ export function outputSchemaIn(file: string): NonNullable<AgentOptions["output"]
     const { validate } = z.fromJSONSchema(schema)["~standard"];
     return { "~standard": { validate, jsonSchema: { input: () => schema } } };
   } catch (error) {
-    throw new UsageError(`${file} is no JSON Schema: ${(error as Error).message}`);
+    throw new UsageError(`${file} is not a JSON Schema: ${(error as Error).message}`);
   }
 }
 
@@ -22,5 +22,5 @@ function jsonIn(file: string): Record<string, unknown> {
     throw new UsageError(`${file} cannot be read as JSON: ${(error as Error).message}`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`${file} is no JSON Schema of an object.`);
+  throw new UsageError(`${file} is not a JSON Schema of an object.`);
 }

@@ -55,7 +55,7 @@ export function createPrivateFile(path: string, content: string | Uint8Array, fo
 
 /** What is said of a file that must not be written over. */
 export function alreadyThere(path: string): CommandError {
-  return new CommandError(EXIT.io, `${path} is there already; --force replaces it.`);
+  return new CommandError(EXIT.io, `${path} exists already. --force replaces it.`);
 }
 
 function isThere(error: unknown): boolean {

@@ -25,7 +25,7 @@ export function sessionCommand<const Given extends Options>({
         const placed = call as unknown as Call<Given & typeof PLACE_OPTIONS>;
         const { server, store } = placed.values as PlaceCall["values"];
         if (server !== undefined && store !== undefined)
-          throw new UsageError("--server and --store at once: a server has its own store. Leave one of them out.");
+          throw new UsageError("--store cannot be used with --server: a server has its own store.");
         return run(placed);
       }),
   });

@@ -68,7 +68,7 @@ export const SOURCE_OPTION = {
 
 export const CACHE_OPTION = {
   isOn: true,
-  about: "Read Claude Code's files themselves, and keep nothing in Skein's cache folder",
+  about: "Read Claude Code's files directly, and write nothing to Skein's cache folder",
 } as const satisfies Option;
 
 export const PAGER_OPTION = {

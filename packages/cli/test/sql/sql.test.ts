@@ -347,7 +347,7 @@ test("an answer is written as Parquet, over nothing unless told to", { timeout: 
     [PROMPTS, ...parquet, "--force"],
   ]);
   expect(lines(read?.out ?? "")).toEqual([{ content: "x", n: 1 }]);
-  expect(over).toMatchObject({ code: 4, err: expect.stringMatching(/is there already; --force replaces it/) });
+  expect(over).toMatchObject({ code: 4, err: expect.stringMatching(/exists already. --force replaces it/) });
   expect(forced).toMatchObject({ code: 0 });
 });
 

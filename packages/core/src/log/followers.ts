@@ -1,3 +1,4 @@
+import { longText } from "./json-size.ts";
 import { type Event, isKnownError } from "@skein/protocol";
 import { sizeOfEvent } from "./event-size.ts";
 
@@ -75,6 +76,8 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     const known = beginnings.get(sessionId) ?? [];
     beginnings.delete(sessionId);
     if (events[0]?.sequence !== known.length + 1 || known.length + events.length > BEGINNING_LENGTH) return;
+    // A large message is read from the store by whoever wants it: 64 of them would be 2 GB.
+    if (events.some(({ data }) => longText(data) > 0)) return;
     beginnings.set(sessionId, [...known, ...events]);
     for (const oldest of beginnings.keys()) {
       if (beginnings.size <= BEGINNINGS) return;

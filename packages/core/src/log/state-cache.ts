@@ -1,4 +1,5 @@
 import type { Event } from "@skein/protocol";
+import { longText } from "./json-size.ts";
 import { fold, restore, snapshotOf } from "./fold.ts";
 import { type SessionState, emptyState } from "./state.ts";
 import type { Store } from "../ports/store.ts";
@@ -7,6 +8,8 @@ export interface StateCacheDeps {
   readonly store: Store;
   /** How many folded states are kept. */
   readonly size?: number;
+  /** How many characters of long texts the states that are kept may have together. */
+  readonly longText?: number;
 }
 
 /** Folded states of sessions that were driven or begun here, kept up to date by what this process appends. */
@@ -23,30 +26,42 @@ export interface StateCache {
 /** After how many events a new snapshot is written. */
 const SNAPSHOT_EVERY = 500;
 
-export function createStateCache({ store, size = 1000 }: StateCacheDeps): StateCache {
-  const states = new Map<string, SessionState>();
+/** Sessions with large messages would otherwise fill the memory long before there are many of them. */
+const LONG_TEXT = 48 * 1024 * 1024;
+
+export function createStateCache({ store, size = 1000, longText: most = LONG_TEXT }: StateCacheDeps): StateCache {
+  const states = new Map<string, { readonly state: SessionState; readonly long: number }>();
+  const measured = new WeakMap<SessionState, Measured>();
   const snapshots = new Map<string, number>();
+  let total = 0;
+
+  function forget(sessionId: string): SessionState | undefined {
+    const found = states.get(sessionId);
+    states.delete(sessionId);
+    total -= found?.long ?? 0;
+    return found?.state;
+  }
 
   function keep(state: SessionState): void {
-    states.delete(state.sessionId);
-    states.set(state.sessionId, state);
+    const { sessionId } = state;
+    forget(sessionId);
+    const long = longTextOf(state, measured);
+    states.set(sessionId, { state, long });
+    total += long;
     for (const oldest of states.keys()) {
-      if (states.size <= size) return;
-      states.delete(oldest);
+      if (states.size <= size && (total <= most || states.size === 1)) return;
+      forget(oldest);
     }
   }
 
   /** Folds the events that this process appends, so that a session that begins here never has to be read. */
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
     const [first] = events ?? [];
-    const known = states.get(sessionId);
-    if (!first || !events) {
-      states.delete(sessionId);
-      return;
-    }
-    if (known && first.sequence === known.sequence + 1) fold(known, events);
+    const known = states.get(sessionId)?.state;
+    if (!first || !events) forget(sessionId);
+    else if (known && first.sequence === known.sequence + 1) keep(fold(known, events));
     else if (first.sequence === 1) keep(fold(emptyState(sessionId), events));
-    else states.delete(sessionId);
+    else forget(sessionId);
   }
 
   async function load(sessionId: string): Promise<SessionState> {
@@ -60,8 +75,7 @@ export function createStateCache({ store, size = 1000 }: StateCacheDeps): StateC
   const stop = store.onNews(hear);
   return {
     async take(sessionId, lastSequence) {
-      const known = states.get(sessionId);
-      states.delete(sessionId);
+      const known = forget(sessionId);
       if (!known) return load(sessionId);
       if (known.sequence >= lastSequence) return known;
       return fold(known, await store.read(sessionId, { after: known.sequence }));
@@ -78,6 +92,25 @@ export function createStateCache({ store, size = 1000 }: StateCacheDeps): StateC
     close() {
       stop();
       states.clear();
+      total = 0;
     },
   };
+}
+
+/** The long texts in the first messages of a transcript. */
+interface Measured {
+  readonly messages: number;
+  readonly long: number;
+}
+
+/** The long texts of a state. Messages enter a transcript one by one, so only the new ones are measured. */
+function longTextOf(state: SessionState, measured: WeakMap<SessionState, Measured>): number {
+  const { transcript, pending } = state;
+  const known = measured.get(state);
+  const { messages: from, long: before } =
+    known && known.messages <= transcript.length ? known : { messages: 0, long: 0 };
+  let long = before;
+  for (let at = from; at < transcript.length; at++) long += longText(transcript[at]?.content);
+  measured.set(state, { messages: transcript.length, long });
+  return long + longText(pending);
 }

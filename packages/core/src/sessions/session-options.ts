@@ -1,6 +1,7 @@
 import { Content, KnownError, Line, Tags, Uuid } from "@skein/protocol";
 import { z } from "zod";
 import { contentProblem } from "./content-problem.ts";
+import { jsonSize } from "../log/json-size.ts";
 
 /** What callers may say when they create, prompt and edit sessions. */
 
@@ -40,7 +41,7 @@ const PROMPT_LIMIT = 32 * 1024 * 1024;
 export function checkPrompt(content: Content): void {
   const problem = contentProblem(content);
   if (problem) throw new KnownError(problem.tooLarge ? "too_large" : "invalid", problem.sentence);
-  const size = typeof content === "string" ? content.length : JSON.stringify(content).length;
+  const size = typeof content === "string" ? content.length : jsonSize(content);
   if (size > PROMPT_LIMIT)
     throw new KnownError("too_large", `A prompt may have ${PROMPT_LIMIT} characters, and this one has ${size}.`);
 }

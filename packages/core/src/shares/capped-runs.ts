@@ -88,8 +88,11 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     ...runtime,
     opening: (state, lease) => (ofSession(state).length > 0 ? [] : (runtime.opening?.(state, lease) ?? [])),
     async drive(claimed, signal) {
-      const isCapped = ofSession(await stateOf(claimed)).length > 0;
-      await (isCapped ? drive(claimed, signal) : runtime.drive(claimed, signal));
+      const state = await stateOf(claimed);
+      if (ofSession(state).length > 0) return drive(claimed, signal);
+      // The next prompt may be of a key that has caps: each run is looked at anew.
+      const runId = runToDrive(state);
+      await runtime.drive({ ...claimed, ...(runId !== undefined && { onlyRun: runId }) }, signal);
     },
   };
 }

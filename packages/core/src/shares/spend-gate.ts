@@ -26,6 +26,8 @@ interface PaidCall {
   readonly name?: string;
   /** Nobody can be asked in the middle of this run: it goes on to the end of the cap. */
   readonly asksNobody?: boolean;
+  /** The caller cannot ask for a shorter answer: the longest one is paid, or none. */
+  readonly isWhole?: boolean;
 }
 
 /** More tokens than the next call can have: what is known of the context is measured in part, and estimated in part. */
@@ -43,8 +45,17 @@ export interface SpendGate {
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
   /** The call is over: these are its facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
+  /** The caps that count for the run that is under way, or for the next one. Nobody knows them any more once the run is over. */
+  capsOf(state: SessionState): readonly Cap[];
   /** The call with this name is over, and cost this. */
-  settleNamed(state: SessionState, name: string, picos: bigint): Promise<void>;
+  settleNamed(sessionId: string, call: NamedCost): Promise<void>;
+}
+
+/** What a call with a name of its own has cost, and the caps that it was reserved under. */
+interface NamedCost {
+  readonly name: string;
+  readonly picos: bigint;
+  readonly caps: readonly Cap[];
 }
 
 export interface SpendGateDeps {
@@ -75,9 +86,10 @@ export function createSpendGate({ ledger, capsOf, timers, now }: SpendGateDeps):
         const reserved = await ledger.reserve(spender, call.asksNobody ? caps.map(unasked) : caps, most);
         if (reserved.kind === "granted") {
           const tokens = perToken === 0n ? call.maxTokens : Number((reserved.picos - input) / perToken);
-          if (tokens >= 1) return { kind: "granted", maxTokens: Math.min(tokens, call.maxTokens) };
+          const least = call.isWhole ? call.maxTokens : 1;
+          if (tokens >= least) return { kind: "granted", maxTokens: Math.min(tokens, call.maxTokens) };
           await ledger.settle(spender, caps);
-          return { kind: "refused", sentence: tooLittle(caps) };
+          return { kind: "refused", sentence: tooLittle(caps, least) };
         }
         if (reserved.kind !== "busy") return reserved;
         if (now() >= until) return { kind: "refused", sentence: reserved.sentence };
@@ -90,8 +102,8 @@ export function createSpendGate({ ledger, capsOf, timers, now }: SpendGateDeps):
       const { spent, ...spender } = spenderOf(state);
       await ledger.settle({ ...spender, spent: costs.reduce((sum, cost) => sum + cost, spent) }, capsFor(state));
     },
-    settleNamed: (state, name, picos) =>
-      ledger.settle({ sessionId: state.sessionId, call: name, spent: picos }, capsFor(state)),
+    capsOf: capsFor,
+    settleNamed: (sessionId, { name, picos, caps }) => ledger.settle({ sessionId, call: name, spent: picos }, caps),
   };
 }
 
@@ -121,8 +133,9 @@ function unpriced({ model }: PaidCall, caps: readonly Cap[]): string {
   return `The model ${model} has no price, so what the ${names(caps)} may spend a day cannot be kept. Give the model a price, name another model, or take the cap away.`;
 }
 
-function tooLittle(caps: readonly Cap[]): string {
-  return `What is left of what the ${names(caps)} may spend today does not pay for another call of the model.`;
+function tooLittle(caps: readonly Cap[], tokens: number): string {
+  const answer = tokens === 1 ? "another call of the model" : `an answer of ${tokens} tokens, which the call asks for`;
+  return `What is left of what the ${names(caps)} may spend today does not pay for ${answer}.`;
 }
 
 function names(caps: readonly Cap[]): string {

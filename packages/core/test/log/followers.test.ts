@@ -250,3 +250,14 @@ test("news from elsewhere wakes a hundred followers and is read once; a read tha
   stop.abort();
   await Promise.all(following);
 });
+
+test("the beginning of a log is kept for its followers, unless it has a large text", async () => {
+  const small = bench();
+  small.append(...events(1, 2));
+  await take(small.followers.follow(session, { after: 0 }, AbortSignal.timeout(5000)), 2);
+  expect(small.reads()).toBe(0);
+  const large = bench();
+  large.append(event(1), { ...event(2), data: { title: "x".repeat(100_000) } } as Event);
+  await take(large.followers.follow(session, { after: 0 }, AbortSignal.timeout(5000)), 2);
+  expect(large.reads()).toBeGreaterThan(0);
+});

@@ -10,7 +10,7 @@ export function homePage({ version, store, model }: ServerDeps["description"]): 
   return page(
     "Skein",
     `<h1>Skein</h1>
-<p>The home of agent sessions. This is the platform API, version ${text(version)}.</p>
+<p>Runs AI agents and keeps what they did. This is the HTTP API, version ${text(version)}.</p>
 <dl>
 <dt>Model</dt><dd>${text(model)}</dd>
 <dt>Store</dt><dd>${text(store)}</dd>

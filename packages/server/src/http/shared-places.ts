@@ -1,14 +1,17 @@
 import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
+import { LARGE } from "./json-body.ts";
 import { type Limits, tooMany } from "./limits.ts";
 
 /** What the tenants of a server share besides the places in which sessions are driven. */
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
-  /** A place for a statement of SQL. Throws `rate_limited` if none was free for as long as one may run. */
+  /** A place for a statement of SQL. Throws `rate_limited` if none was free for somewhat longer than one may run. */
   statement(tenant: string, signal: AbortSignal): Promise<GiveBack>;
   /** Room for a body of this many bytes, before it is read. Throws `rate_limited` if there was none for half of a request's time. */
   body(tenant: string, bytes: number): Promise<GiveBack>;
+  /** Room for what is done with a message of a WebSocket. A small one needs none. */
+  message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
   /** Room for a stream, at once: a stream is open for as long as its reader likes. */
   stream(tenant: string): GiveBack;
 }
@@ -20,23 +23,29 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
   const streams = queue(limits.allStreams);
   const notices = queue(limits.notices);
 
+  async function body(tenant: string, bytes: number): Promise<GiveBack> {
+    const signal = AbortSignal.timeout(limits.requestMs / 2);
+    const room = await bodies.take(tenant, { size: bytes, signal });
+    const began = performance.now();
+    if (room) return () => (isShared() ? setTimeout(room, pauseAfter(began)).unref() : room());
+    const says = `large bodies of ${mebibytes(limits.bytesInFlight)} are worked on at once, shared by all tenants`;
+    throw tooMany({ limit: "bytesInFlight", says }, 5);
+  }
+
   return {
     notices,
     queues: { statements, bodies, streams, notices },
     async statement(tenant, signal) {
-      const late = AbortSignal.timeout(limits.statementMs);
+      const late = AbortSignal.timeout(patienceMs(limits));
       const place = await statements.take(tenant, { signal: AbortSignal.any([signal, late]) });
       if (place) return place;
-      const says = `${limits.statements} statements of SQL may run at once, shared by all tenants`;
-      throw tooMany({ limit: "statements", says }, limits.statementMs / 1000);
+      const { waiting } = statements.figures();
+      const says = `${limits.statements} statements of SQL may run at once, shared by all tenants, and ${waiting} others wait`;
+      const seconds = Math.ceil(((waiting + 1) / limits.statements) * (limits.statementMs / 1000));
+      throw tooMany({ limit: "statements", says }, seconds);
     },
-    async body(tenant, bytes) {
-      const signal = AbortSignal.timeout(limits.requestMs / 2);
-      const room = await bodies.take(tenant, { size: bytes, signal });
-      if (room) return room;
-      const says = `large bodies of ${mebibytes(limits.bytesInFlight)} are worked on at once, shared by all tenants`;
-      throw tooMany({ limit: "bytesInFlight", says }, 5);
-    },
+    body,
+    message: async (tenant, bytes) => (bytes > LARGE ? body(tenant, bytes) : undefined),
     stream(tenant) {
       const place = streams.tryTake(tenant);
       if (place) return place;
@@ -44,6 +53,19 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
       throw tooMany({ limit: "allStreams", says }, 5);
     },
   };
+}
+
+/**
+ * A large body keeps this process busy, and the run that it begins as well. The next one of the same tenant waits for as long as this
+ * one took, so that half of the time is left for others.
+ */
+function pauseAfter(began: number): number {
+  return Math.min(performance.now() - began, 1000);
+}
+
+/** How long a statement waits for a place: long enough that one which began just before it has ended, and its sandbox is gone. */
+function patienceMs({ statementMs }: Limits): number {
+  return statementMs * 1.5 + 1000;
 }
 
 function mebibytes(bytes: number): string {

@@ -1,6 +1,7 @@
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "../http/api-error.ts";
+import { LARGE } from "../http/json-body.ts";
 import { openStreamPlace } from "./stream-place.ts";
 import type { SocketOrigin } from "../http/audited-commands.ts";
 import type { Caller, ServerContext } from "../request-context.ts";
@@ -53,7 +54,7 @@ export function acceptSockets(
     socket.on("ping", hold.check);
     socket.on("message", (data: Buffer, isBinary: boolean) => {
       if (isBinary) return socket.close(NOT_TEXT, "text only");
-      void connection.receive(data).finally(hold.begin());
+      void connection.receive(data).finally(hold.begin(data.length > LARGE));
     });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
@@ -67,7 +68,7 @@ export function acceptSockets(
 }
 
 /** Pauses reading from a client that does not read its answers, or has too many messages in progress: memory stays bounded. */
-function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(): () => void } {
+function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(isLarge: boolean): () => void } {
   let open = 0;
   let isHeld = false;
 
@@ -86,11 +87,13 @@ function createHold(socket: WebSocket, shared: ServerContext): { check(): void; 
   };
   return {
     check,
-    begin() {
-      open += 1;
+    begin(isLarge) {
+      // While a large message waits for room, nothing more is read.
+      const weight = isLarge ? AT_ONCE : 1;
+      open += weight;
       if (open >= AT_ONCE) socket.pause();
       return () => {
-        open -= 1;
+        open -= weight;
         check();
         resume();
       };

@@ -1,5 +1,5 @@
 import type { WebSocket } from "@fastify/websocket";
-import { parseInput } from "@skein/core";
+import { type GiveBack, parseInput } from "@skein/core";
 import { type Draft, type Event, SocketCommand, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance } from "fastify";
 import { ApiError, errorAnswer } from "../http/api-error.ts";
@@ -41,8 +41,10 @@ function createConnection(socket: WebSocket, caller: Caller, origin: SocketOrigi
 
   async function receive(bytes: Buffer): Promise<void> {
     let id: string | null = null;
+    let giveBack: GiveBack | undefined;
     try {
       shared.meter.request(principal.keyId);
+      giveBack = await shared.places.message(principal.tenant, bytes.length);
       const given = jsonOf(bytes, BODY_SHAPE);
       id = referenceOf(given);
       const command = parseInput(SocketCommand, given);
@@ -52,6 +54,8 @@ function createConnection(socket: WebSocket, caller: Caller, origin: SocketOrigi
       const { body, isBug } = errorAnswer(error, shared.ids());
       if (isBug) shared.deps.log?.({ level: "error", route: "/v1/ws", message: withoutSecrets(String(error)) });
       say(socket, { type: "error", id, error: body.error });
+    } finally {
+      giveBack?.();
     }
   }
 

@@ -1,9 +1,15 @@
 /** A tenant that floods what all share, while another one's turn goes on. The figures are `npm run bench -- fair`. */
+import { once } from "node:events";
+import { type ServerResponse, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { defineTool } from "@skein/core";
 import { createKeys } from "@skein/server";
+import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { z } from "zod";
 import { openStore } from "../../../skein/src/open-store.ts";
+import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { type Caller, caller, folder, say, scripted, session, settled, testServer } from "../world.ts";
 
 const SOON = { timeout: 20_000, interval: 20 };
@@ -78,12 +84,133 @@ test("a tenant that opens every stream it can leaves some for another", async ()
   expect(await open(keys.calm, (await session(calm)).path)).toBe(200);
 });
 
-test("bodies of 4 MiB are read one after the other, and another tenant's turn goes between them", async () => {
-  const { flood, calm } = await twoTenants({ limits: { bytesInFlight: 10 * 1024 * 1024 } });
+test("bodies of 1.5 MiB are read one after the other, and another tenant's turn goes between them", async () => {
+  const { flood, calm } = await twoTenants({ limits: { bytesInFlight: 4 * 1024 * 1024 } });
   const { path } = await session(flood);
-  const text = "x".repeat(4 * 1024 * 1024);
-  const sent = Array.from({ length: 6 }, () => say(flood, path, text));
+  const text = "x".repeat(1.5 * 1024 * 1024);
+  const sent = Array.from({ length: 4 }, () => say(flood, path, text));
   await turn(calm);
   expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(sent.map(() => 202));
   await expect.poll(() => metric(calm, "skein_places_taken", "bodies"), SOON).toBe(0);
 });
+
+test("bodies that never arrive leave room for another tenant's, and a large message of a WebSocket waits for room like a body", async () => {
+  const MIB = 1024 * 1024;
+  const { server, flood, calm, keys } = await twoTenants({ limits: { bytesInFlight: 4 * MIB } });
+  const { path, id } = await session(flood);
+  const uploads = Array.from({ length: 6 }, () =>
+    request(`${server.url}${path}/messages`, {
+      method: "POST",
+      headers: { "x-api-key": keys.flood, "content-type": "application/json", "content-length": MIB },
+    }).on("error", () => {}),
+  );
+  for (const each of uploads) each.write('{"role":"user",');
+  // Three of four, so that one is left for others.
+  await expect.poll(() => metric(calm, "skein_places_taken", "bodies"), SOON).toBe(3 * MIB);
+  const large = "x".repeat(600 * 1024);
+  const own = await session(calm);
+  expect((await say(calm, own.path, large)).status).toBe(202);
+
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/v1/ws`, { headers: { "x-api-key": keys.flood } });
+  onTestFinished(() => socket.terminate());
+  const heard: Record<string, unknown>[] = [];
+  socket.on("message", (data: Buffer) => heard.push(JSON.parse(String(data)) as Record<string, unknown>));
+  await once(socket, "open");
+  const waiting = await metric(calm, "skein_places_waiting", "bodies");
+  socket.send(JSON.stringify({ type: "prompt", id: "large", session_id: id, content: { text: large } }));
+  await expect.poll(() => metric(calm, "skein_places_waiting", "bodies"), SOON).toBe(waiting + 1);
+  expect(heard).toEqual([]);
+  for (const each of uploads) each.destroy();
+  await expect.poll(() => heard, SOON).toMatchObject([{ type: "ack", id: "large" }]);
+  await expect.poll(() => metric(calm, "skein_places_taken", "bodies"), SOON).toBe(0);
+});
+
+test.skipIf(!hasBubblewrap)(
+  "SQL loops of one tenant leave a place for another tenant's statement",
+  { timeout: 60_000 },
+  async () => {
+    const { server, calm, keys } = await twoTenants({ limits: { statementMs: 30_000 } });
+    const stop = new AbortController();
+    const ask = (key: string, sql: string) =>
+      fetch(`${server.url}/v1/sql`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify({ sql }),
+        ...(key === keys.flood && { signal: stop.signal }),
+      }).then(
+        async (response) => `${response.status} ${await response.text()}`,
+        () => "left",
+      );
+    const loop = "SELECT count(*) FROM range(100000000000) a, range(1000) b";
+    const loops = Array.from({ length: 6 }, () => ask(keys.flood, loop));
+    await expect.poll(() => metric(calm, "skein_places_waiting", "statements"), SOON).toBe(5);
+    expect(await ask(keys.calm, "SELECT 42 AS n")).toMatch(/^200 [^]*\{"n":42\}/);
+    expect(await metric(calm, "skein_places_waiting", "statements")).toBe(5);
+    await turn(calm);
+    stop.abort();
+    expect(new Set(await Promise.all(loops))).toEqual(new Set(["left"]));
+    await expect.poll(() => metric(calm, "skein_places_taken", "statements"), SOON).toBe(0);
+    expect(await ask(keys.calm, "SELECT 1 AS n")).toMatch(/^200 /);
+  },
+);
+
+test("webhooks of one tenant that never answer do not delay the notice of another tenant", async () => {
+  const hanging = await receiver(() => {});
+  const quick = await receiver((response) => response.writeHead(204).end());
+  const { flood, calm } = await twoTenants({ limits: { notices: 4 }, webhookAddresses: ["127.0.0.1"] });
+  for (let each = 0; each < 3; each++)
+    await flood("POST", "/v1/webhooks", { url: hanging.url, events: ["session.edited"] });
+  await calm("POST", "/v1/webhooks", { url: quick.url, events: ["session.edited"] });
+  const { path } = await session(flood);
+  for (let each = 0; each < 4; each++) await flood("PATCH", path, { title: `Flood ${each}` });
+  await expect.poll(() => hanging.visits(), SOON).toBe(3);
+  await expect.poll(() => metric(calm, "skein_places_waiting", "notices"), SOON).toBe(9);
+  const own = await session(calm);
+  await calm("PATCH", own.path, { title: "Calm" });
+  await expect.poll(() => quick.visits(), SOON).toBe(1);
+  expect(hanging.visits()).toBe(3);
+});
+
+test.skipIf(!hasBubblewrap)(
+  "queries of Claude Code of one tenant leave a process for another tenant's",
+  { timeout: 90_000 },
+  async () => {
+    const simulator = await createSimulator();
+    onTestFinished(() => simulator.close());
+    const { server, calm, keys } = await twoTenants({
+      modelUrl: simulator.url,
+      config: { claude: { processes: { running: 3, ahead: 0, idle: 0 } } },
+    });
+    const stop = new AbortController();
+    const ask = (key: string, delayMs: number) =>
+      fetch(`${server.url}/api/v1/query/single`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify({ prompt: scripted("Go.", [{ text: "Done.", delayMs }]), stop_on_disconnect: true }),
+        signal: stop.signal,
+      });
+    const queries = Array.from({ length: 6 }, () => ask(keys.flood, 60_000).catch(() => undefined));
+    // Two of three, so that one is left for others.
+    await expect.poll(() => metric(calm, "skein_places_waiting", "claude"), SOON).toBe(4);
+    const answer = await ask(keys.calm, 0);
+    expect([answer.status, await answer.json()]).toMatchObject([200, { result: "Done." }]);
+    expect(await metric(calm, "skein_places_waiting", "claude")).toBe(4);
+    stop.abort();
+    await Promise.all(queries);
+  },
+);
+
+/** A receiver of webhooks on loopback that answers as it is told. */
+async function receiver(answer: (response: ServerResponse) => void) {
+  let visits = 0;
+  const server = createServer((_, response) => {
+    visits += 1;
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, visits: () => visits };
+}

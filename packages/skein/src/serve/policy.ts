@@ -41,6 +41,8 @@ export interface ServerPolicy {
   readonly capsRuns: boolean;
   /** The caps of a run. */
   capsOf(owner: RunOwner): readonly Cap[];
+  /** Whether any rule caps runs or spending. */
+  readonly hasCaps: boolean;
   /** Names of agents that have caps. */
   readonly cappedAgents: readonly string[];
   /** The hosts that every key may have called. */
@@ -94,6 +96,8 @@ const REMEMBER_MS = 2000;
 function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   const { isLoopback, keys, now = Date.now } = deps;
   const policy = { ...deps.policy, ...stricter(deps.sandbox, deps.policy.sandbox) };
+  const groups = [policy.keys, policy.tenants, policy.agents];
+  const rules = [policy, ...groups.flatMap(Object.values<Partial<KeyPolicy>>)];
   let known: { readonly at: number; readonly keys: ReturnType<Keys["valid"]> } | undefined;
 
   let isShared = false;
@@ -120,9 +124,8 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   return {
     of: (key) => policyOf(policy, key),
     ofTenant: (tenant) => policy.tenants[tenant] ?? policy.tenants["*"],
-    capsRuns: [policy, ...[policy.keys, policy.tenants, policy.agents].flatMap(Object.values<Partial<KeyPolicy>>)].some(
-      ({ concurrentRuns }) => concurrentRuns !== undefined,
-    ),
+    capsRuns: rules.some(({ concurrentRuns }) => concurrentRuns !== undefined),
+    hasCaps: rules.some((rule) => rule.concurrentRuns !== undefined || rule.spendPerDayUsd !== undefined),
     capsOf: (owner) => capsOf(policy, owner),
     cappedAgents: Object.keys(policy.agents),
     isShared() {
@@ -149,24 +152,31 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 }
 
 /** The current state of a server's sandbox. */
-export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
+export async function wallsState(rules: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
+  const { brief, limits, isKept } = await foundWalls(rules);
+  return { isKept, brief, says: limits === undefined ? brief : `${brief} ${limits}` };
+}
+
+async function foundWalls({
+  sandbox,
+}: Pick<ServerPolicy, "sandbox">): Promise<{ isKept: boolean; brief: string; limits?: string }> {
   const { mode, because } = await sandbox();
   const why = `(${mode}, because ${because})`;
   if (mode === "off")
-    return { isKept: true, says: `Off ${why}: what a model makes run has the rights of the server's user.` };
+    return { isKept: true, brief: `Off ${why}: what a model makes run has the rights of the server's user.` };
   const found = await openSandbox();
   if ("sandbox" in found) {
     const { summary, limits } = found.sandbox.walls;
-    return { isKept: true, says: `${summary} ${why} ${limits}` };
+    return { isKept: true, brief: `${summary} ${why}`, limits };
   }
   return mode === "required"
     ? {
         isKept: false,
-        says: `Required, because ${because}, and missing: Claude Code and Bash are off. ${found.problem}`,
+        brief: `Required, because ${because}, and missing: Claude Code and Bash are off. ${found.problem}`,
       }
     : {
         isKept: true,
-        says: `Missing ${why}: what a model makes run has the rights of the server's user. ${found.problem}`,
+        brief: `Missing ${why}: what a model makes run has the rights of the server's user. ${found.problem}`,
       };
 }
 

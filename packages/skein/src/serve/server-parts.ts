@@ -97,7 +97,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     bus,
     engine: engine.factory,
     isShared: rules.isShared,
-    capsOf: rules.capsOf,
+    ...(rules.hasCaps && { capsOf: rules.capsOf }),
     ...code,
     models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
     files,

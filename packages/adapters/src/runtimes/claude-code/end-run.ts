@@ -19,12 +19,16 @@ import { budgetEnd } from "./budget.ts";
 import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
 
-/** The run ends as Claude Code said: `is_error` decides, never `subtype`. */
-export function endRun(said: SDKResultMessage, batch: Batch): void {
+/** The run ends as Claude Code said: `is_error` decides, never `subtype`. `unpaid`: why its last call was not let through. */
+export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): void {
   const { state, now } = batch;
   const run = state.run as RunState;
   const result = run.simulatedCalls > 0 ? withoutCosts(said) : (said as unknown as JsonObject);
-  if (said.is_error) return failRun(endOf(said, run, batch), batch, result);
+  if (said.is_error) {
+    const own =
+      cancellation(state, run) ?? budgetEnd(state, now) ?? (unpaid === undefined ? undefined : outOfMoneyEnd(unpaid));
+    return failRun(own ?? endOf(said), batch, result);
+  }
   closeCalls(batch, () => LOST_RESULT);
   const output = said.subtype === "success" ? said.structured_output : undefined;
   const untyped = untypedEnd(batch, output);
@@ -98,10 +102,8 @@ function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown
   return call?.input;
 }
 
-/** Why a run ends with an error: what the log knows of it, else what Claude Code said. */
-function endOf(result: SDKResultMessage, run: RunState, { state, now }: Batch): RunEnd {
-  const own = cancellation(state, run) ?? budgetEnd(state, now);
-  if (own) return own;
+/** Why a run ends with an error, as Claude Code said. */
+function endOf(result: SDKResultMessage): RunEnd {
   const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
   switch (result.subtype) {
     case "error_max_turns":

@@ -26,6 +26,8 @@ export interface RecordOptions {
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
   /** The run goes on elsewhere: another answer takes the place of one that broke off. */
   readonly goesOn?: boolean;
+  /** Why the last call was not paid, as a sentence; undefined if it was. */
+  readonly unpaid?: () => string | undefined;
 }
 
 /** Writes down what Claude Code said. */
@@ -53,7 +55,7 @@ export function recordMessage(message: ClaudeMessage, batch: Batch, options: Rec
       for (const result of message.results) settleCall(settledBy(result), batch);
       return;
     case "ended":
-      return endRun(message.result, batch);
+      return endRun(message.result, batch, options.unpaid?.());
   }
 }
 

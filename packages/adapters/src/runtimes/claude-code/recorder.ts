@@ -15,7 +15,7 @@ import { createCallGates } from "./call-gates.ts";
 import { closeStrays } from "./call-results.ts";
 import { createChangedFiles } from "./changed-files.ts";
 import type { Child } from "./claude-child.ts";
-import { recordLost, recordMessage, recordSteered } from "./record-messages.ts";
+import { type RecordOptions, recordLost, recordMessage, recordSteered } from "./record-messages.ts";
 import { failRun } from "./end-run.ts";
 import { type ClaudeMessage, type PendingMessage, createMessageReader } from "./sdk-messages.ts";
 import { BACKUPS, type Entry, steeredBy, uuidOf } from "./transcript.ts";
@@ -33,6 +33,7 @@ export interface RecorderDeps {
   readonly checkpoints: boolean;
   /** Whether the built-in simulation answers. */
   readonly simulated: boolean;
+  readonly unpaid?: RecordOptions["unpaid"];
   readonly heard: (message: ClaudeMessage) => void;
   readonly written: (message: ClaudeMessage) => void;
   /** The child is done, and what it said is not in the transcript that it handed over. */
@@ -66,7 +67,11 @@ const ENTRIES_MS = 5000;
 export function createRecorder(deps: RecorderDeps): Recorder {
   const { child, log, runId, now } = deps;
   const { stored } = child;
-  const recording = { simulated: deps.simulated, mostOutput: child.mostOutput };
+  const recording = {
+    simulated: deps.simulated,
+    mostOutput: child.mostOutput,
+    ...(deps.unpaid && { unpaid: deps.unpaid }),
+  };
   const reader = createMessageReader();
   const changes = createChangedFiles(deps.cwd, log.state);
   const gates = createCallGates(log);

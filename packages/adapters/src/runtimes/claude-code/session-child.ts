@@ -289,6 +289,7 @@ export async function turn(
       cwd: options.cwd,
       checkpoints: options.enable_file_checkpointing,
       simulated: deps.simulated,
+      unpaid: () => deps.payments.refusal(lease.sessionId),
       maxMessageBytes: options.max_buffer_size ?? null,
       secrets: secretsOf(options, deps.apiEnv),
       signal,

@@ -49,6 +49,8 @@ export interface Turn {
   readonly checkpoints: boolean;
   /** Whether the built-in simulation answers. */
   readonly simulated: boolean;
+  /** Why the last call of the session was not paid. */
+  readonly unpaid?: () => string | undefined;
   /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the process. */
   readonly maxMessageBytes: number | null;
   /** Values that must not show up in what is told of the child. */

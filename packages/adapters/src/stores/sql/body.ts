@@ -32,8 +32,11 @@ export function jsonText(data: unknown): string {
 /** Small members whole, the beginning of the others: enough to see what it was without fetching it. */
 function previewOf(data: unknown): string {
   if (typeof data !== "object" || data === null) return JSON.stringify(null);
+  // Long strings are cut before they are written: only the beginning is kept, and it is longer than what is kept whole.
+  const cut = (_: string, part: unknown): unknown =>
+    typeof part === "string" && part.length > 2 * KEPT_WHOLE ? part.slice(0, 2 * KEPT_WHOLE) : part;
   const shown = Object.entries(data).map(([key, value]) => {
-    const text = JSON.stringify(value) ?? "null";
+    const text = JSON.stringify(value, cut) ?? "null";
     return [key, text.length <= KEPT_WHOLE ? value : `${text.slice(0, KEPT_OF_REST).toWellFormed()}…`];
   });
   return JSON.stringify(Object.fromEntries(shown));

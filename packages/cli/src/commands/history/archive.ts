@@ -9,7 +9,7 @@ import { archiveFolder } from "./with-archived.ts";
 
 export const archiveCommand = historyCommand({
   name: "history archive",
-  summary: "Keep every line in Skein's own folder, before its agent deletes it",
+  summary: "Copy every session into Skein's archive, before its agent deletes it",
   shares: ["root", "source", "project", "since", "until", "json", "cache"],
   isLive: true,
   examples: [

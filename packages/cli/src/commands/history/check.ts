@@ -8,7 +8,7 @@ import { count, counted } from "../../terminal/counts.ts";
 
 export const checkCommand = historyCommand({
   name: "history check",
-  summary: "What in the data is newer than this version of Skein knows",
+  summary: "List what in the data is newer than this version of Skein",
   shares: ["root", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [

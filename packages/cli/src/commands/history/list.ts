@@ -10,7 +10,7 @@ import { shortTime } from "../../terminal/times.ts";
 
 export const list = historyCommand({
   name: "history list",
-  summary: "Sessions, the newest activity first",
+  summary: "List sessions, last active first",
   lines: "as-needed",
   usesPager: true,
   examples: [

@@ -25,9 +25,9 @@ export const migrate = historyCommand({
   isLive: true,
   words: "[SESSION…]",
   options: {
-    to: { takes: "PATH", short: "t", about: "The project path that the sessions shall belong to" },
+    to: { takes: "PATH", short: "t", about: "The new project path of the sessions" },
     from: { takes: "PATH", about: "All sessions of this project, with its memory and settings" },
-    move: { short: "m", about: "Take them away from where they are (without: copy)" },
+    move: { short: "m", about: "Move the sessions instead of copying them" },
     "to-root": { takes: "FOLDER", about: "Into another data directory" },
     "dry-run": { short: "n", about: "Only show the plan" },
     yes: YES_OPTION,

@@ -8,7 +8,7 @@ export function refuseDataFolder(path: string, library: LibraryConfig): void {
   const target = realOf(resolve(path));
   for (const root of existingRoots(library)) {
     if (target === root || target.startsWith(root + sep)) {
-      throw new UsageError(`${path} is inside of Claude Code's data directory, which is only read here.`);
+      throw new UsageError(`${path} is in Claude Code's data directory, which this command only reads.`);
     }
   }
 }

@@ -29,7 +29,7 @@ export const search = historyCommand({
     role: {
       takes: "ROLE",
       kind: oneOf("user", "assistant", "human"),
-      about: "Only what user, assistant or human (typed by a person) said",
+      about: "Only messages of user, assistant or human (typed by a person)",
     },
     tool: { takes: "NAME", about: "Only calls of this tool" },
     session: { takes: "SESSION", short: "s", about: "Only in this session and its subagents" },

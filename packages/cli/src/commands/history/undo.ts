@@ -11,13 +11,13 @@ import { shortTime } from "../../terminal/times.ts";
 
 export const undo = historyCommand({
   name: "history undo",
-  summary: "Take a migration back, byte for byte",
+  summary: "Undo a migration, byte for byte",
   shares: ["root", "limit", "offset", "json"],
   isLive: true,
   words: "[MIGRATION]",
   options: {
     list: { short: "l", about: "Only show the migrations" },
-    yes: { ...YES_OPTION, about: "Accepted, as in migrate; undo never asks" },
+    yes: { ...YES_OPTION, about: "No effect: undo never asks" },
   },
   examples: [
     ["skein history undo", "The last migration"],

@@ -29,7 +29,7 @@ export const usage = historyCommand({
     breakdown: { short: "b", about: "Each day, week or month also by model" },
     timezone: {
       takes: "ZONE",
-      about: "Whose days to use, for example UTC or Europe/Berlin; this machine's if not given",
+      about: "The time zone of the days, for example UTC or Europe/Berlin (default: this machine's)",
     },
   },
   examples: [

@@ -71,7 +71,8 @@ export const list = sessionCommand({
       else if (found.length === 0) screen.note("There is no session.\n");
       else {
         const rows: (readonly string[])[] = [];
-        for (const session of found) rows.push(row(session, await titleOf(sessions, session)));
+        for (const session of found)
+          rows.push(row(session, await titleOf(sessions, session), await placeOf(sessions, session)));
         printTable(screen, ["ID", "STATUS", "RUNS", "COST", "UPDATED", "TITLE"], rows);
       }
       return EXIT.completed;
@@ -132,10 +133,22 @@ function statusOf({ status: now, outcome }: SeenSession): Status {
   return now === "idle" ? (outcome ?? "pending") : now;
 }
 
-function row(session: SeenSession, title: string): readonly string[] {
+/** A prompt does not wait in line for longer. */
+const LONGEST_WAIT_MS = 24 * 3600_000;
+
+/** The place in line of a session whose prompt waits for its turn; undefined for others. */
+async function placeOf(
+  sessions: SessionCalls,
+  { id, status: now, updated_at }: SeenSession,
+): Promise<number | undefined> {
+  if (now === "awaiting" || Date.now() - Date.parse(updated_at) > LONGEST_WAIT_MS) return undefined;
+  return (await sessions.get(id)).queued?.place;
+}
+
+function row(session: SeenSession, title: string, place: number | undefined): readonly string[] {
   return [
     session.id,
-    statusOf(session),
+    place === undefined ? statusOf(session) : `queued (${place})`,
     String(session.total_runs),
     cost(session.cost_micros, session.unpriced_calls),
     shortTime(new Date(session.updated_at)),

@@ -9,10 +9,10 @@ const TENANT = "default";
 
 export const parked = storeCommand({
   name: "sessions parked",
-  summary: "Sessions that failed whoever drove them. They sleep until they are retried or discarded.",
+  summary: "List sessions that failed on every worker. They are not run again until they are retried.",
   options: {
-    retry: { takes: "SESSION", about: "Drive this session again" },
-    discard: { takes: "SESSION", about: "Leave this session asleep and show it no more; its log stays" },
+    retry: { takes: "SESSION", about: "Run this session again" },
+    discard: { takes: "SESSION", about: "Remove this session from the list; its events stay" },
     json: JSON_OPTION,
   },
   examples: ["skein sessions parked", "skein sessions parked --retry 0199c8f1-0000-7000-8000-000000000000"],

@@ -5,6 +5,7 @@ import type { SeenSession } from "../../sessions/session-calls.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { counted } from "../../terminal/counts.ts";
 import { messageText } from "../../terminal/message-text.ts";
+import { waitsInLine } from "../../terminal/queue-notes.ts";
 import { waitLines } from "../../terminal/print-run.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
@@ -30,14 +31,16 @@ export const show = sessionCommand({
         screen.json({ ...session, awaits, transcript });
         return EXIT.completed;
       }
-      screen.out(sessionSummary(screen, session));
+      const [first] = (await sessions.messages(id, { limit: 1 })).items;
+      screen.out(sessionSummary(screen, session, typeof first?.content.text === "string" ? first.content.text : null));
       for (const message of transcript) screen.out(messageText(screen.paint.out, message));
       if (awaits.length > 0) screen.out(`\n${waitLines(screen, awaits, values)}`);
       return EXIT.completed;
     }),
 });
 
-function sessionSummary(screen: Screen, session: SeenSession): string {
+/** A session without a title is known by its first prompt. */
+function sessionSummary(screen: Screen, session: SeenSession, firstPrompt: string | null): string {
   const { bold, dim } = screen.paint.out;
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;
   const details = [
@@ -49,7 +52,11 @@ function sessionSummary(screen: Screen, session: SeenSession): string {
     ...(parent_session_id === null ? [] : [`fork of ${parent_session_id}`]),
     ...(subagent_of_session_id === null ? [] : [`works for ${subagent_of_session_id}`]),
   ];
-  return `${bold(visibleLine(title ?? session.id))}\n${dim(`${session.id} · ${details.map(visibleLine).join(" · ")}`)}\n`;
+  const name = title ?? firstPrompt;
+  const heading = name === null ? "" : `${bold(shorten(visibleLine(name), 80))}\n`;
+  const line = waitsInLine(session);
+  const place = line === undefined ? "" : `${line}\n`;
+  return `${heading}${dim(`${session.id} · ${details.map(visibleLine).join(" · ")}`)}\n${place}`;
 }
 
 function showEvents(screen: Screen, events: readonly Event[], json: boolean): number {

@@ -31,7 +31,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       setPriority(10);
       const done = screen.progress("Copying");
       const result = await buildCopy(options).finally(done);
-      if (result.outcome === "busy") screen.note("Somebody else is building it.\n");
+      if (result.outcome === "busy") screen.note("Another process is building it.\n");
       else if (result.outcome === "current") screen.out("It is up to date.\n");
       else screen.out(`${result.added} files added, ${result.removed} removed: ${visible(result.file)}\n`);
       return EXIT.completed;

@@ -1,5 +1,5 @@
 import type { WebSocket } from "@fastify/websocket";
-import { parseInput } from "@skein/core";
+import { type GiveBack, parseInput } from "@skein/core";
 import { ClaudeSocketMessage, QueryRequest, type StreamEvent, withoutSecrets } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
 import { type SocketOrigin, audited } from "../../http/audited-commands.ts";
@@ -33,8 +33,10 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller, origin
   }
 
   async function heard(bytes: Buffer): Promise<void> {
+    let giveBack: GiveBack | undefined;
     try {
       shared.meter.request(principal.keyId);
+      giveBack = await shared.places.message(principal.tenant, bytes.length);
       const given = jsonOf(bytes, BODY_SHAPE);
       const message = parseInput(ClaudeSocketMessage, given);
       const scope = message.type === "attach" ? "read" : "run";
@@ -47,6 +49,8 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller, origin
       const { body, isBug } = errorAnswer(error, shared.ids(), CLAUDE_SOCKET);
       if (isBug) shared.deps.log?.({ level: "error", route: CLAUDE_SOCKET, message: withoutSecrets(String(error)) });
       say(socket, { type: "error", ...body.error });
+    } finally {
+      giveBack?.();
     }
   }
 

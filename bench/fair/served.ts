@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type Step, script } from "@skein/simulator";
+
+/** A server with two tenants in a process of its own: one floods it, the other one is measured. */
+export interface Served {
+  readonly url: string;
+  /** The key of the tenant that floods. */
+  readonly flood: string;
+  /** The key of the tenant whose turns are measured. */
+  readonly calm: string;
+  /** The most memory that the server's own process had. */
+  readonly peakMb: () => number;
+  readonly close: () => Promise<void>;
+}
+
+export async function startServed(folder: string, modelUrl: string): Promise<Served> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [...process.execArgv, "bench/fair/child.ts", `sqlite:${join(folder, "skein.db")}`, folder, modelUrl],
+    { stdio: ["pipe", "pipe", "inherit"] },
+  );
+  const [line] = (await once(createInterface(child.stdout as NonNullable<ChildProcess["stdout"]>), "line")) as [string];
+  const { url, flood, calm } = JSON.parse(line) as Pick<Served, "url" | "flood" | "calm">;
+  return {
+    url,
+    flood,
+    calm,
+    peakMb: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
+    async close() {
+      const ended = once(child, "exit");
+      child.stdin?.end();
+      // Runs of the flood may hold up the end: nothing of them is needed.
+      const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+      await ended;
+      clearTimeout(late);
+    },
+  };
+}
+
+export interface Called {
+  readonly status: number;
+  /** The first line of the answer, if it is JSON. */
+  readonly body: Record<string, unknown>;
+}
+
+export async function call(
+  { url }: Pick<Served, "url">,
+  key: string,
+  { path, body, signal }: { readonly path: string; readonly body?: unknown; readonly signal?: AbortSignal },
+): Promise<Called> {
+  const answer = await fetch(`${url}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { "x-api-key": key, ...(body !== undefined && { "content-type": "application/json" }) },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+  const [line = ""] = (await answer.text()).split("\n");
+  return {
+    status: answer.status,
+    body: line.startsWith("{") ? (JSON.parse(line) as Record<string, unknown>) : {},
+  };
+}
+
+const agents = new Map<string, string>();
+
+/** A new session, with an agent that has these tools. */
+export async function begin(server: Served, key: string, tools: readonly string[] = []): Promise<string> {
+  const name = `${server.url} ${key} ${tools.join()}`;
+  const known =
+    agents.get(name) ??
+    String((await call(server, key, { path: "/v1/agents", body: { name: "Bench", tools } })).body["id"]);
+  agents.set(name, known);
+  const made = await call(server, key, { path: `/v1/agents/${known}/sessions`, body: {} });
+  if (made.status !== 201) throw new Error(`No session was made: ${made.status} ${JSON.stringify(made.body)}`);
+  return String(made.body["id"]);
+}
+
+/** A new session with a prompt that makes the simulator play these steps. */
+export async function prompt(
+  server: Served,
+  key: string,
+  { steps, tools = [] }: { readonly steps: readonly Step[]; readonly tools?: readonly string[] },
+): Promise<string> {
+  const id = await begin(server, key, tools);
+  const content = { text: `Go. ${script(steps, "Go.")}` };
+  await call(server, key, { path: `/v1/sessions/${id}/messages`, body: { role: "user", content } });
+  return id;
+}

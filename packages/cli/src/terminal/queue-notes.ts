@@ -1,0 +1,44 @@
+import type { Draft, Event } from "@skein/protocol";
+import type { SeenSession } from "../sessions/session-calls.ts";
+import { sessionOf } from "./print-run.ts";
+import type { Screen } from "./screen.ts";
+import { visibleLine } from "./visible-text.ts";
+
+/** How often it is looked whether a prompt waits in line. */
+const LOOK_MS = 1000;
+
+/** Why the prompt of a session has not begun to run, as a line; undefined if it does not wait. */
+export function waitsInLine({ queued, unserved }: Pick<SeenSession, "queued" | "unserved">): string | undefined {
+  if (queued) return `queued, place ${queued.place}: ${visibleLine(queued.reason)}`;
+  return unserved === undefined ? undefined : `waiting: ${visibleLine(unserved)}`;
+}
+
+/** The same items. While the prompt waits for its turn, a note says at which place, again whenever that changes. */
+export async function* tellingPlace(
+  items: AsyncIterable<Event | Draft>,
+  { screen, get }: { readonly screen: Screen; readonly get: (sessionId: string) => Promise<SeenSession> },
+): AsyncGenerator<Event | Draft> {
+  let told: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const look = async (sessionId: string): Promise<void> => {
+    const line = waitsInLine(await get(sessionId));
+    if (line !== undefined && line !== told && timer) screen.note(`${line[0]?.toUpperCase()}${line.slice(1)}\n`);
+    told = line;
+  };
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  try {
+    for await (const item of items) {
+      if ("event_type" in item && item.event_type === "prompt.accepted") {
+        const id = sessionOf(item);
+        // Whoever cannot be asked is no reason to end the run that is watched.
+        timer ??= setInterval(() => void look(id).catch(stop), LOOK_MS).unref();
+      } else if ("event_type" in item && item.event_type !== "session.created") stop();
+      yield item;
+    }
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,23 @@
+/** A string that is longer counts by its characters alone: to write it as JSON only to measure it takes as long as to send it. */
+const LONG = 64 * 1024;
+
+/** How long the JSON of a value is, in characters. Escapes in long strings are not counted. */
+export function jsonSize(value: unknown): number {
+  if (typeof value === "string" && value.length > LONG) return value.length + 2;
+  const long = longText(value);
+  if (long === 0) return JSON.stringify(value)?.length ?? 0;
+  return long + JSON.stringify(value, (_, part: unknown) => (isLong(part) ? "" : part)).length;
+}
+
+/** The characters of all long strings in a value: what makes it large. */
+export function longText(value: unknown): number {
+  if (typeof value === "string") return isLong(value) ? value.length : 0;
+  if (typeof value !== "object" || value === null) return 0;
+  let sum = 0;
+  for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) sum += longText(part);
+  return sum;
+}
+
+function isLong(value: unknown): value is string {
+  return typeof value === "string" && value.length > LONG;
+}
