@@ -12,6 +12,7 @@ import type {
 import type { Content, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./agent-result.ts";
+import type { EventListeners } from "./event-listeners.ts";
 import type { GivenModels } from "./model-catalog.ts";
 import type { PartialDraft } from "./partial-output.ts";
 
@@ -42,11 +43,6 @@ export interface AgentOptions<Output = unknown> extends Omit<
   readonly silenceMs?: number;
   readonly leaseMs?: number;
 }
-
-/** Functions by the type of the events that they are called with. */
-export type EventListeners = {
-  readonly [Type in Event["event_type"]]?: (event: Extract<Event, { event_type: Type }>) => void;
-};
 
 export interface RunOptions {
   /** Go on with this session instead of a new one. */

@@ -1,6 +1,6 @@
 import { type RunWatch, type SeenRun, type WatchedRun, watchRun } from "@skein/core";
 import { type DraftPiece, type Event, isKnownError, KnownError } from "@skein/protocol";
-import type { EventListeners } from "./agent-interface.ts";
+import type { EventListeners } from "./event-listeners.ts";
 import type { Host } from "./host.ts";
 
 /** A run of an agent that is watched. */

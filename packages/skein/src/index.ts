@@ -1,5 +1,6 @@
 export { createAgent } from "./agent.ts";
-export type { Agent, AgentOptions, Answer, EventListeners, RunOptions, WatchOptions } from "./agent-interface.ts";
+export type { Agent, AgentOptions, Answer, RunOptions, WatchOptions } from "./agent-interface.ts";
+export type { EventListeners } from "./event-listeners.ts";
 export { openStore } from "./open-store.ts";
 export type { AgentLog, AgentResult, GeneratedFile } from "./agent-result.ts";
 export type { PartialDraft, Partially } from "./partial-output.ts";
