@@ -352,7 +352,7 @@ describe("secrets", () => {
 
   test("of another tenant or session are not reached with a mark", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
-    const gone = "A secret of this session is gone";
+    const gone = "A secret of this session no longer exists";
     await expect(opened().resolve(kept, { ...session, tenant: "b" })).rejects.toThrow(gone);
     await expect(opened().resolve(kept, { ...session, sessionId: "other" })).rejects.toThrow(gone);
     // Nor handed in again, to be sent somewhere else.
