@@ -7,7 +7,7 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
 import { agentRows } from "./history/agents.ts";
@@ -53,6 +53,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const at = args.indexOf("--only");
     const only = at < 0 ? undefined : args[at + 1];
     if (only === "agents") return print(agentRows(work, runs));
+    progress("transcripts");
     const folder = benchFolder(args, work);
     if (!isJson) describe(folder);
     const tools = args.includes("--alone") ? undefined : install(work);
@@ -67,7 +68,10 @@ export async function run(args: readonly string[]): Promise<boolean> {
     };
     const rows: Row[] = [];
     for (const [name, make] of Object.entries(parts))
-      if (only === undefined || only === name) rows.push(...(await make()));
+      if (only === undefined || only === name) {
+        progress(name);
+        rows.push(...(await make()));
+      }
     return print(rows);
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -109,6 +113,7 @@ function searchRows(folder: string, work: string): Row[] {
   return words.flatMap((word): Row[] => {
     // Into a file: into nothing, grep stops at the first match, and its output would not fit into a buffer.
     const theirs = whole("sh", ["-c", 'grep -r -i "$1" "$2" > "$3"', "sh", word, folder, join(work, "found")], {});
+    progress(`search ${word}`);
     const ours = inProcess(folder, work, `search-${word}`, cache);
     const goal = { ms: theirs.ms * 1.5 };
     return [
@@ -153,6 +158,9 @@ function largeRows(work: string, isQuiet: boolean): Row[] {
     row("search: with the index", "search-kaleidoscope", "indexed"),
   ];
 }
+
+/** On standard error, so that the table is alone on standard output. */
+const progress = (what: string): void => console.error(`${what} …`);
 
 /** How long one appended line takes to be told of. */
 async function watchRow(work: string): Promise<Row> {
@@ -303,6 +311,9 @@ function isMissed(figure: Figure | undefined, goal: Goal | undefined): boolean {
 
 function printTable(rows: readonly Row[]): boolean {
   const width = Math.max(...rows.map(([what]) => what.length));
+  console.log(
+    `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.`,
+  );
   console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"cpu ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
   let missed = 0;
   for (const [what, figure, goal] of rows) {

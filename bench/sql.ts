@@ -6,12 +6,12 @@
  * page cache, with two threads; the least of several runs is shown, because the machine is shared.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { discover } from "@skein/history";
 import { FROM_HELP, benchFolder } from "./history/folder.ts";
+import { firstAnswers } from "./sql/first-answers.ts";
 import { QUESTIONS } from "./sql/questions.ts";
 import { table } from "./table.ts";
 
@@ -39,8 +39,10 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const times = args.includes("--quick") || isLarge ? 2 : 5;
   const work = mkdtempSync(join(tmpdir(), "skein-bench-sql-"));
   try {
+    progress("Making the transcripts");
     const folder = benchFolder(args, work, isLarge ? 5 : 1);
     const place = { folder, cache: join(work, "cache"), times };
+    progress("Making the copy");
     const built = build(place, work);
     const rows: string[][] = [];
     let isMet = true;
@@ -50,6 +52,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     };
     let most = 0;
     for (const [at, { what }] of QUESTIONS.entries()) {
+      progress(`${what}: by hand, cold and warm`);
       const { bare, cold, warm, megabytes } = measure(at, place);
       most = Math.max(most, megabytes);
       row(`${what}, by hand`, [ms(bare.ms), ms(bare.processorMs)]);
@@ -66,6 +69,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
       `${GOALS.megabytes} MB`,
       most <= GOALS.megabytes,
     );
+    progress("Start of skein sql");
     const start = await startOf(place, work);
     row(
       "start of skein sql to the first row",
@@ -73,19 +77,21 @@ export async function run(args: readonly string[]): Promise<boolean> {
       `${GOALS.startMs} ms`,
       isLarge ? undefined : start <= GOALS.startMs,
     );
+    progress("What a copy takes at least");
+    const floors = JSON.parse(
+      node("--conditions=@skein/source", join(import.meta.dirname, "sql/floors.ts"), folder, work),
+    ) as Record<"stored" | "parsed", Measured>;
+    row("by hand: DuckDB stores every line", [seconds(floors.stored.ms), seconds(floors.stored.processorMs)]);
+    row("by hand: JSON.parse of every line", [seconds(floors.parsed.ms), seconds(floors.parsed.processorMs)]);
     row(
       "making the copy",
-      [`${(built.ms / 1000).toFixed(1)} s, ${Math.round(built.megabytes)} MB`],
+      [`${seconds(built.ms)}, ${Math.round(built.megabytes)} MB`, seconds(built.processorMs)],
       `${GOALS.buildMs / 1000} s`,
       isLarge ? undefined : built.ms <= GOALS.buildMs,
     );
-    const first = await firstAnswer(place, work);
-    row(
-      "skein mcp: first answer over everything, without a copy",
-      [ms(first)],
-      `${GOALS.firstMs} ms`,
-      isLarge ? undefined : first <= GOALS.firstMs,
-    );
+    progress("First answers of skein mcp and of HTTP");
+    for (const [what, first] of await firstAnswers({ folder, work }))
+      row(what, [ms(first)], `${GOALS.firstMs} ms`, isLarge ? undefined : first <= GOALS.firstMs);
     console.log(
       `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.\n`,
     );
@@ -144,20 +150,24 @@ const environment = (work: string, cache: string): NodeJS.ProcessEnv => ({
   SKEIN_CACHE_DIR: cache,
 });
 
-function build({ folder, cache }: Place, work: string): { ms: number; megabytes: number } {
+function build({ folder, cache }: Place, work: string): Measured & { readonly megabytes: number } {
   // What has just been written is left out of a copy.
   const old = new Date(Date.now() - 60_000);
   for (const { path, mtimeMs } of discover({ dataPath: folder }).files)
     if (mtimeMs > Number(old)) utimesSync(path, old, old);
   const start = performance.now();
   const args = [bin, "sql", "cache", "build", "--root", folder];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    env: environment(work, cache),
-    encoding: "utf8",
-  });
+  const canMeasure = existsSync("/usr/bin/time");
+  const { status, stdout, stderr } = spawnSync(
+    canMeasure ? "/usr/bin/time" : process.execPath,
+    canMeasure ? ["-f", "%U %S", process.execPath, ...args] : args,
+    { env: environment(work, cache), encoding: "utf8" },
+  );
   if (status !== 0) throw new Error(stderr);
   const file = stdout.trim().split(": ").at(-1) ?? "";
-  return { ms: performance.now() - start, megabytes: statSync(file).size / 2 ** 20 };
+  const seconds = (stderr.trim().split("\n").at(-1) ?? "").split(" ").map(Number);
+  const processorMs = 1000 * seconds.reduce((sum, each) => sum + each, 0);
+  return { ms: performance.now() - start, processorMs, megabytes: statSync(file).size / 2 ** 20 };
 }
 
 /** From the start of the process to the first byte of the answer. */
@@ -174,25 +184,8 @@ async function startOf({ folder, cache, times }: Place, work: string): Promise<n
   return least;
 }
 
-/** From the question to the answer of an MCP server that has just started, as Claude Code asks it. */
-async function firstAnswer({ folder }: Place, work: string): Promise<number> {
-  const env = { ...environment(work, join(work, "no-copy")), SKEIN_DATA_DIR: join(work, "no-data") };
-  const child = spawn(process.execPath, [bin, "mcp", "--root", folder], { env, stdio: ["pipe", "pipe", "ignore"] });
-  const answer = async (): Promise<unknown> => once(child.stdout, "data");
-  const send = (id: number, method: string, params: object): void =>
-    void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-  try {
-    send(1, "initialize", { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: { name: "b", version: "1" } });
-    await answer();
-    const start = performance.now();
-    const sql = "SELECT message_type, count(*) FROM claude_conversations GROUP BY 1";
-    send(2, "tools/call", { name: "sql", arguments: { sql } });
-    await answer();
-    return performance.now() - start;
-  } finally {
-    child.kill();
-    await once(child, "close");
-  }
-}
+/** On standard error, so that the table is alone on standard output. */
+const progress = (text: string): void => console.error(`${text} …`);
 
 const ms = (value: number): string => `${Math.round(value)} ms`;
+const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;

@@ -89,7 +89,6 @@ type Call = "usage" | "list" | "list-all" | "search" | "index";
 const program = `
 import { enableCompileCache } from "node:module";
 enableCompileCache();
-const { peakMegabytes } = await import("./bench/memory.ts");
 const { withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
 const { peakMegabytes } = await import("./bench/memory.ts");
 const [, cacheFolder, call, ...dataPath] = process.argv;

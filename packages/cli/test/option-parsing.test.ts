@@ -5,7 +5,7 @@ import { type Command, type Option, asksFor, defineCommand, parse } from "../src
 import type { Group } from "../src/terminal/command.ts";
 import { helpOf } from "../src/terminal/help.ts";
 import { dollars, oneOf, wholeNumber } from "../src/terminal/option-kinds.ts";
-import { nearestName } from "../src/terminal/nearest-name.ts";
+import { nearestName } from "@skein/protocol";
 
 const weave = defineCommand({
   name: "weave",

@@ -63,7 +63,7 @@ describe("options", () => {
     for (const command of [["run", "Hello"], ["chat"]])
       expect(await call(...command, "--agent", "x.ts", "--tools", ".")).toMatchObject({
         code: 2,
-        err: expect.stringContaining("--agent and --tools at once"),
+        err: expect.stringContaining("--tools cannot be used with --agent"),
       });
   });
 
@@ -144,20 +144,16 @@ test("a session that was adopted from Claude Code cannot be continued here, and 
     });
 });
 
-test("the commands of the README's first 15 minutes work, one after the other", async () => {
+test("the commands of docs/start.md that need no history work, one after the other", async () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const [, block = ""] = /## The first 15 minutes[^]+?```bash\n([^]+?)```/.exec(readme) ?? [];
+  const page = readFileSync(join(root, "docs/start.md"), "utf8");
+  const commands = [...page.matchAll(/```bash\n([^]+?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
   const home = join(folder, "first-hour");
   mkdirSync(home);
   const said: string[] = [];
-  for (const line of block.split("\n").filter((text) => text.startsWith("npx skein ") && !text.includes("chat"))) {
+  for (const line of commands.filter((text) => /^npx skein (?!chat|history)/.test(text))) {
     const words = [...line.replace(/ #.*/, "").matchAll(/"([^"]*)"|\S+/g)].map(([word, text]) => text ?? word);
-    const args = words
-      .slice(2)
-      .map((word) =>
-        word.startsWith("examples/") ? join(root, word) : word === "session.jsonl" ? join(home, word) : word,
-      );
+    const args = words.slice(2).map((word) => (word.startsWith("examples/") ? join(root, word) : word));
     const { code, out, err } = await skein(home, ...args);
     expect([line, code, err]).toEqual([line, 0, err]);
     said.push(out);
@@ -166,7 +162,6 @@ test("the commands of the README's first 15 minutes work, one after the other", 
   expect(said[1]).toContain("How much is 2+2?");
   expect(said[2]).toMatch(/You rolled \d+ of 20/);
   expect(said[3]).toContain("How much is 2+2?");
-  expect(lines(readFileSync(join(home, "session.jsonl"), "utf8")).length).toBeGreaterThan(5);
 });
 
 /** An old Node of the machine, if there is one. */

@@ -16,7 +16,7 @@ describe("skein run", () => {
     );
     expect({ code, out }).toEqual({ code: 0, out: "Good day.\nHow are you?\n" });
     expect(err).toMatch(
-      /^No ANTHROPIC_API_KEY is set: the model is a simulation\.\nCompleted · 1 step · \d+ tokens in, \d+ out · \$0\.\d+ · session [0-9a-f-]{36}\n$/,
+      /^No ANTHROPIC_API_KEY is set: the model is a simulation\. Its answers are made up and cost nothing\.\nCompleted · 1 step · \d+ tokens in, \d+ out · \$0\.\d+ · session [0-9a-f-]{36}\n$/,
     );
   });
 
@@ -95,6 +95,13 @@ describe("skein run", () => {
     const session = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
     const second = await skeinProcess(folder, "run", script([{ text: "Second." }]), "--session", session);
     expect(second).toMatchObject({ code: 0, out: "Second.\n" });
+    // There is nothing to go on with, so it shows what was answered.
+    const again = await skein(folder, "run", "--session", session);
+    expect(again).toMatchObject({
+      code: 0,
+      out: "Second.\n",
+      err: expect.stringMatching(/^(?!.*so answers).*Completed/s),
+    });
     const shown = await skein(folder, "sessions", "show", session, "--json");
     expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });
   });

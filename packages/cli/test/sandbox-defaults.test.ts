@@ -41,9 +41,9 @@ describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose no
   test("is preferred for one person on loopback, and the first lines of the server say what holds", async () => {
     const home = dataFolder();
     const server = start(home, ["serve", "--port", "0"]);
-    const said = await server.says(/Sandbox {2}.*\n/);
-    expect(said).toMatch(/Sandbox {2}Programs of a session run in a sandbox of their own \(bubblewrap/);
-    expect(said).toMatch(/\(preferred, because only admins on this machine can reach this server\) Limits: .*memory/);
+    const said = (await server.says(/Sandbox {2}[^]*\n {2}Key/)).replaceAll(/\s+/g, " ");
+    expect(said).toMatch(/Sandbox Programs of a session run in a sandbox of their own \(bubblewrap/);
+    expect(said).toMatch(/\(preferred, because only admins on this machine can reach this server\) Key/);
     server.child.kill("SIGTERM");
     await server.ended;
   });

@@ -166,6 +166,17 @@ describe("the list", () => {
     expect((await getSession(0, data.config)).id).toBe(sessionId(4));
   });
 
+  test("a summary in another file may name a message anywhere in the session", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(2), [{ type: "summary", summary: "Greeting", leafUuid: leaf }, ...hello("later")]);
+    // A file is read in pieces from its end: the id may lie across two of them.
+    const rest = [0, 1000, ...Array.from({ length: 30 }, (_, at) => 130_500 + at * 20), 400_000];
+    for (const bytes of rest) {
+      data.session(sessionId(1), [...hello(), { type: "system", content: "x".repeat(bytes) }]);
+      expect((await getSession(sessionId(1), data.config)).summary, `${bytes} bytes after it`).toBe("Greeting");
+    }
+  });
+
   test("a summary in the file of another session is the title of the session whose message it names", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello());

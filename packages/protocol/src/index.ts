@@ -11,6 +11,7 @@ export * from "./event.ts";
 export * from "./ids.ts";
 export * from "./money.ts";
 export * from "./model-settings.ts";
+export * from "./nearest-name.ts";
 export * from "./prices.ts";
 export * from "./session.ts";
 export * from "./usage.ts";

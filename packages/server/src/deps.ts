@@ -75,6 +75,8 @@ interface ModelAdmin {
 /** Whether the operator's rule about the sandbox is kept, and a sentence about the sandbox's state. */
 export interface WallsState {
   readonly isKept: boolean;
+  /** What holds, in a sentence or two; `says` has it with the limits. */
+  readonly brief: string;
   readonly says: string;
 }
 

@@ -181,9 +181,6 @@ async function lastRun(host: Host, sessionId: string): Promise<string> {
   return last.id;
 }
 
-const SIMULATED =
-  "Skein: no ANTHROPIC_API_KEY is set, so answers are simulated. They are made up, marked as simulated, and cost nothing.\n";
-
 async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): Promise<Opened> {
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
@@ -207,7 +204,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     throw error;
   });
   if (claude.simulated && agents.some(({ agent }) => isClaudeName(agent.config.model)))
-    saySimulationOnce(() => void process.stderr.write(SIMULATED));
+    saySimulationOnce(config, (sentence) => void process.stderr.write(`${sentence}\n`));
   const memories = await openMemories(agents, typeof given === "string" ? given : "memory:");
   const host = createHost({
     store,

@@ -206,11 +206,12 @@ export function environmentKey(variable: string): string | undefined {
 
 let isSimulationSaid = false;
 
-/** Calls `say` once in a process, to announce that answers are simulated. */
-export function saySimulationOnce(say: () => void): void {
+/** Calls `say` once in a process, with the sentence that answers are simulated and why. */
+export function saySimulationOnce(config: Config, say: (sentence: string) => void): void {
   if (isSimulationSaid) return;
   isSimulationSaid = true;
-  say();
+  const why = simulationChoice(config).simulates ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";
+  say(`${why}: the model is a simulation. Its answers are made up and cost nothing.`);
 }
 
 /** The home folder. An empty HOME would put everything into the working folder. */

@@ -225,3 +225,19 @@ test(
     expect((await outcomes).map(({ outcome }) => outcome).filter((outcome) => outcome !== "busy")).toContain("built");
   },
 );
+
+test("lines have their numbers in the copy, also in a file that both threads read", { timeout: 120_000 }, async () => {
+  const root = folder();
+  const cache = folder();
+  const text = "x".repeat(20_000);
+  const linesOf = (count: number): object[] =>
+    Array.from({ length: count }, (_, at) => ({ type: "user", uuid: `${at + 1}`, message: { content: text } }));
+  // Larger than three of the reader's buffers.
+  write(root, `projects/p/${SESSION}.jsonl`, linesOf(6000));
+  for (const name of ["a", "b", "c"]) write(root, `projects/p/${name}.jsonl`, linesOf(200));
+  await build(root, cache);
+  const sql = await open(root, cache);
+  const [numbers] = await sql.run("SELECT count(*), count(*) FILTER (line = uuid::BIGINT) FROM claude.messages");
+  expect(sql.scannedBytes()).toBe(0);
+  expect(numbers?.rows.map((row) => row.map(Number))).toEqual([[6600, 6600]]);
+});

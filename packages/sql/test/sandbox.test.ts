@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createMemoryStore } from "@skein/core";
+import { type Store, createMemoryStore } from "@skein/core";
 import { createTenantSql } from "@skein/sql/sandbox";
 import { tableFromIPC } from "apache-arrow";
 import { expect, onTestFinished, test } from "vitest";
@@ -123,13 +124,41 @@ test.skipIf(!hasBubblewrap)(
 );
 
 test.skipIf(!hasBubblewrap)(
+  "a statement waits only for what it reads: not for transcripts, and not for the rows of its tenant",
+  { timeout: 60_000 },
+  async () => {
+    // A store that never answers, and transcripts that cannot be had.
+    const { promise: endOfTest, reject: end } = Promise.withResolvers<never>();
+    const store: Store = new Proxy(createMemoryStore(), { get: () => async () => await endOfTest });
+    const own = folder();
+    const history = { roots: [join(own, "no-transcripts")], cacheFolder: join(own, "cache") };
+    const sql = createTenantSql({ store, history, folder: join(own, "sql"), copyMs: 200 });
+    onTestFinished(async () => {
+      end(new Error("The test has ended."));
+      await sql.close();
+    });
+    const limits = { tenant: "default", format: "jsonl", rows: 10, bytes: 1000, timeMs: 30_000 } as const;
+    const asked = async (statement: string): Promise<string> => {
+      const question = { ...limits, statement, history: true, prompts: true };
+      let lines = "";
+      for await (const part of sql.ask(question, new AbortController().signal))
+        if (part.kind === "data") lines += Buffer.from(part.bytes).toString();
+      return lines;
+    };
+    expect(await asked("SELECT 42 AS n")).toContain('{"n":42}');
+    await expect(asked("FROM platform.sessions")).rejects.toThrow("The first copy of this tenant's rows");
+    await expect(asked("FROM claude.messages")).rejects.toThrow("no-transcripts does not exist");
+  },
+);
+
+test.skipIf(!hasBubblewrap)(
   "a sandboxed process that is stopped at any moment of its start leaves no process and no file behind",
   async () => {
     const place = folder();
     const found = findSandbox(COMMAND_FOLDERS);
     if ("problem" in found) throw new Error(found.problem);
     for (let ms = 0; ms < 40; ms += 2) {
-      const options = { walls: { memoryBytes: 1e9, cpuSeconds: 10 }, folder: place, readsErrors: false };
+      const options = { walls: { memoryBytes: 1e9, cpuSeconds: 10 }, folder: place, isTrial: false };
       const started = startSandboxed(found, options);
       await delay(ms);
       started.stop();

@@ -9,6 +9,7 @@ import {
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { type TenantSql, createTenantSql } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";
 import { createHistoryServer } from "../mcp/serve-history.ts";
@@ -17,6 +18,9 @@ import { defineCommand } from "../terminal/command.ts";
 import { toCommandError } from "./history/errors.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { ROOT_OPTION } from "../terminal/shared-options.ts";
+
+/** How long the index waits for a first question. */
+const QUIET_MS = 10_000;
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
 export const mcp = defineCommand({
@@ -55,11 +59,12 @@ export const mcp = defineCommand({
       opened.catch(() => (opened = undefined));
       return (await opened).sql;
     };
-    const handle = serveStdio(() => createHistoryServer({ version: version(), config: library, sql }));
-    // In the background, so that the first question need not wait; without it, answers are the same but slower.
+    const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>();
+    const handle = serveStdio(() => createHistoryServer({ version: version(), config: library, sql, onAnswer }));
+    // In the background, once the first question has its answer: without it, answers are the same but slower, and it takes seconds.
     const stop = new AbortController();
-    const indexed = library()
-      .then((found) => buildIndex({ ...found, signal: stop.signal }))
+    const indexed = Promise.race([answered, delay(QUIET_MS, undefined, { ref: false, signal: stop.signal })])
+      .then(async () => buildIndex({ ...(await library()), signal: stop.signal }))
       .catch(() => undefined);
     await ended;
     stop.abort();

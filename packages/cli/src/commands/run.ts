@@ -8,7 +8,15 @@ import { EXIT, UsageError } from "../terminal/exit-codes.ts";
 import { onInterrupt } from "../terminal/interrupts.ts";
 import { dollars, oneOf } from "../terminal/option-kinds.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
-import { commandToGoOn, print, printJson, sayIfSimulated, summaryOf, waitLines } from "../terminal/print-run.ts";
+import {
+  commandToGoOn,
+  createRunPrinter,
+  print,
+  printJson,
+  sayIfSimulated,
+  summaryOf,
+  waitLines,
+} from "../terminal/print-run.ts";
 import { outputSchemaIn } from "../terminal/output-schema.ts";
 import { tellingPlace } from "../terminal/queue-notes.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
@@ -96,7 +104,8 @@ async function runPrompt(call: RunCall): Promise<number> {
             ),
           )
         : await printText(call, agent, { prompt: prompt ?? "", format, ...options });
-    const code = await conclude(call, agent, shown ?? sessionId ?? "");
+    const isOver = shown === undefined && prompt === undefined && !values.json;
+    const code = await conclude(call, agent, { sessionId: shown ?? sessionId ?? "", isOver });
     return isUnread ? EXIT.completed : code;
   } catch (error) {
     const left = isKnownError(error, "closed") ? error.details?.["session_id"] : undefined;
@@ -125,11 +134,16 @@ async function printText(
 }
 
 /** The last line, and the exit code that says the same. */
-async function conclude(call: RunCall, agent: Answerer, sessionId: string): Promise<number> {
+async function conclude(
+  call: RunCall,
+  agent: Answerer,
+  { sessionId, isOver }: { readonly sessionId: string; readonly isOver: boolean },
+): Promise<number> {
   const { screen, values } = call;
   const result = await agent.resume(sessionId);
   const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
   const run = items.find(({ id }) => id === result.runId);
+  if (isOver && result.awaiting.length === 0) await showLastAnswer(call, agent, { sessionId, runId: result.runId });
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, values));
@@ -151,6 +165,19 @@ function outputOf({ values }: RunCall): AgentOptions["output"] {
       "--output-schema cannot be used with --session: a session keeps the schema with which it began.",
     );
   return outputSchemaIn(file);
+}
+
+/** The answer that a session ended with, for somebody who goes on with it and has nothing to wait for. */
+async function showLastAnswer(
+  { screen }: RunCall,
+  agent: Answerer,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+): Promise<void> {
+  const events = await (await agent.sessions()).events(sessionId);
+  const answer = events.findLast((event) => event.event_type === "step.generated" && event.data.run_id === runId);
+  const printer = createRunPrinter(screen);
+  if (answer) printer.show(answer);
+  printer.end();
 }
 
 /** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */

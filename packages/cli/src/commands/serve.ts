@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, type ServeSettings, loadCode, serveSettings, startServer } from "skein/serve";
 import { defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT } from "../terminal/exit-codes.ts";
+import { wrapped } from "../terminal/help.ts";
 import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
@@ -81,7 +82,7 @@ export function greeting(
 
   Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
-  Sandbox  ${walls}
+  Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
   ${hasConsole ? "Console " : "Reference"} ${url}/${metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`}
 

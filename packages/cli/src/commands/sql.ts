@@ -5,7 +5,7 @@ import { type Sql, SqlError, createSql, examples, exportTables, initSql, namesHi
 import { type Call, defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../terminal/exit-codes.ts";
 import { oneOf } from "../terminal/option-kinds.ts";
-import { nearestName } from "../terminal/nearest-name.ts";
+import { nearestName } from "@skein/protocol";
 import { createFileOutput, createOutput } from "../terminal/output.ts";
 import { openPrivateFile } from "../terminal/private-file.ts";
 import { readInput } from "../terminal/read-input.ts";

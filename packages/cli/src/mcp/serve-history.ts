@@ -9,10 +9,12 @@ export interface HistoryServerOptions {
   readonly config: () => Promise<LibraryConfig>;
   /** Who answers SQL. */
   readonly sql: () => Promise<TenantSql>;
+  /** Is called after each answer. */
+  readonly onAnswer?: () => void;
 }
 
 /** An MCP server with the history tools and SQL. They only read, and errors are answers that say what to do. */
-export function createHistoryServer({ version, config, sql }: HistoryServerOptions): McpServer {
+export function createHistoryServer({ version, config, sql, onAnswer }: HistoryServerOptions): McpServer {
   const server = new McpServer(
     { name: "skein-history", version },
     {
@@ -34,6 +36,7 @@ export function createHistoryServer({ version, config, sql }: HistoryServerOptio
           return { content: [{ type: "text" as const, text }], isError: true };
         } finally {
           stop();
+          onAnswer?.();
         }
       },
     );

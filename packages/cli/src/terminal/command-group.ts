@@ -1,7 +1,7 @@
 import { type Group, asksFor } from "./command.ts";
 import { EXIT, UsageError } from "./exit-codes.ts";
 import { overviewOf } from "./help.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "@skein/protocol";
 import { runCommand, reportFailure } from "./run-command.ts";
 import { createScreen } from "./screen.ts";
 

@@ -3,7 +3,7 @@ import type { Config } from "skein/config";
 import { UsageError } from "./exit-codes.ts";
 import { counted } from "./counts.ts";
 import type { Kind } from "./option-kinds.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "@skein/protocol";
 import type { Screen } from "./screen.ts";
 
 /** An option of a command. */

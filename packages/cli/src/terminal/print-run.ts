@@ -214,8 +214,7 @@ export function sayIfSimulated(
   if (model?.includes("/") && !model.startsWith("anthropic/")) return;
   const isReal = needsRealBecause ?? anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl;
   if (server !== undefined || (!isAsked && isReal !== undefined)) return;
-  const why = isAsked ? "SKEIN_MODEL asks for it" : "No ANTHROPIC_API_KEY is set";
-  saySimulationOnce(() => screen.note(screen.paint.note.dim(`${why}: the model is a simulation.\n`)));
+  saySimulationOnce(config, (sentence) => screen.note(screen.paint.note.dim(`${sentence}\n`)));
 }
 
 /** The last line of a run: how it ended, and what it took. */

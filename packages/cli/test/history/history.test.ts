@@ -134,6 +134,12 @@ test("show --output and export write private files, never over others and never 
   });
   expect((await world.run("show", "0", "--output", page, "--force")).code).toBe(0);
   expect((await world.run("export", "0", "-o", join(world.root, "x.md"))).code).toBe(2);
+  const written = join(world.folder, "x.md");
+  expect(await world.run("export", "0", "-o", written)).toMatchObject({
+    code: 0,
+    out: "",
+    err: expect.stringMatching(/^Wrote \/.*x\.md \(.+B\)\n$/),
+  });
   expect((await world.run("export", "--all", "-o", join(world.root, "projects", "..", "new"))).code).toBe(2);
   expect((await world.run("export", "--all", "--format", "json", "-o", join(world.folder, "all"))).code).toBe(0);
   expect(readdirSync(join(world.folder, "all")).sort()).toEqual([`${first}.json`, `${second}.json`]);

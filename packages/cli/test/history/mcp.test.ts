@@ -63,6 +63,15 @@ test("a client sees five tools that only read, and finds, outlines and reads a s
   expect(read.text).toContain("(end)");
 });
 
+test("the index is made after the first answer, which so does not wait for it", async () => {
+  const world = createWorld();
+  const index = join(world.env["SKEIN_CACHE_DIR"] ?? "", "history");
+  const connection = await connected(world);
+  expect(existsSync(index)).toBe(false);
+  await call(connection, "history_outline", { session: first });
+  await expect.poll(() => existsSync(index), { timeout: 30_000 }).toBe(true);
+});
+
 test("answers are bounded and say how to go on, and nothing raw is in them", async () => {
   const world = createWorld();
   const path = join(world.root, "projects/-work-app", `${first}.jsonl`);

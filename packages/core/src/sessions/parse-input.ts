@@ -1,13 +1,58 @@
-import { KnownError } from "@skein/protocol";
+import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
 
 /** Parses input of a caller: what does not fit is an `invalid` with the place named. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const place = issue?.path.length ? `${issue.path.join(".")}: ` : "";
-  throw new KnownError("invalid", `${place}${issue?.message ?? "The input is not valid."}`, {
-    details: { issues: result.error.issues.map(({ path, message }) => ({ path: path.join("."), message })) },
-  });
+  // A misspelt key is often also a missing one, and says more.
+  const unknown = result.error.issues.filter(({ code }) => code === "unrecognized_keys");
+  const issues = [...new Set([...unknown, ...result.error.issues])].map((issue) => ({
+    path: issue.path.join("."),
+    message: issue.code === "unrecognized_keys" ? unknownKeys(schema, issue) : issue.message,
+  }));
+  const [first] = issues;
+  throw new KnownError(
+    "invalid",
+    `${first?.path ? `${first.path}: ` : ""}${first?.message ?? "The input is not valid."}`,
+    {
+      details: { issues },
+    },
+  );
+}
+
+/** Names the known key that is most like each unknown one. */
+function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): string {
+  const known = keysAt(schema, path);
+  const plain = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
+  return keys
+    .map((key) => {
+      // Nobody means a known key with a text this long, and comparing it would take long.
+      const near = key.length > 100 ? undefined : nearestName(plain(key), known.map(plain));
+      const nearest = known.find((name) => plain(name) === near);
+      return `Unknown key "${key}".${nearest === undefined ? "" : ` Did you mean "${nearest}"?`}`;
+    })
+    .join(" ");
+}
+
+/** The keys of the object at a place of a schema; none where the schema has another form. */
+function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
+  const { def } = schema._zod as unknown as { def: Definition };
+  if (def.innerType) return keysAt(def.innerType, path);
+  if (def.in) return keysAt(def.in, path);
+  if (def.options) return def.options.flatMap((option) => keysAt(option, path));
+  const [first, ...rest] = path;
+  if (first === undefined) return Object.keys(def.shape ?? {});
+  const inner = def.shape?.[String(first)] ?? def.element ?? def.valueType;
+  return inner ? keysAt(inner, rest) : [];
+}
+
+/** The parts of a schema that have other schemas in them. */
+interface Definition {
+  readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
+  readonly element?: z.core.$ZodType;
+  readonly valueType?: z.core.$ZodType;
+  readonly innerType?: z.core.$ZodType;
+  readonly in?: z.core.$ZodType;
+  readonly options?: readonly z.core.$ZodType[];
 }

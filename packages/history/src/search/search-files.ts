@@ -28,8 +28,8 @@ export interface SearchFilesOptions {
 interface Choice {
   /** True while all matches are still counted. */
   isOpen(): boolean;
-  /** True if a match with this score and time may be on the page. */
-  isWorth(score: number, time: number): boolean;
+  /** True if a match with this score and time, at this offset of the file or after it, may be on the page. */
+  isWorth(score: number, time: number, file: DataFile, offset: number): boolean;
 }
 
 export interface FoundLine {
@@ -55,7 +55,8 @@ export async function searchFiles(
   for (const place of choice ? bestFirst(places) : places) {
     const { file, stretch } = place;
     // Not even the best match that this place and the places after it may have would be on the page.
-    if (choice && !choice.isOpen() && !choice.isWorth(scoreOf(stretch.weight, query), latestOf(place))) break;
+    const best = scoreOf(stretch.weight, query);
+    if (choice && !choice.isOpen() && !choice.isWorth(best, latestOf(place), file, 0)) break;
     const isWanted = choice && createWorth(place, query, choice);
     searchStretch(file, stretch, { search, needles, isWanted }, (line) => {
       const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
@@ -77,11 +78,11 @@ interface Place {
 /** Which lines of a place are worth parsing once matches are no longer counted. */
 function createWorth({ file, stretch }: Place, query: Query, choice: Choice): IsWanted {
   const best: LineBest = { weight: 0, time: 0 };
-  return (bytes, start, end) => {
+  return (bytes, start, end, offset) => {
     if (choice.isOpen()) return true;
     bestIn(bytes, start, end, best);
     const time = best.time === Infinity ? file.mtimeMs : best.time;
-    return choice.isWorth(scoreOf(Math.min(stretch.weight, best.weight), query), time);
+    return choice.isWorth(scoreOf(Math.min(stretch.weight, best.weight), query), time, file, offset);
   };
 }
 
@@ -122,7 +123,7 @@ function wholeOf(file: DataFile): Stretch {
 }
 
 /** Whether a line that may match is worth parsing. */
-type IsWanted = (bytes: Buffer, start: number, end: number) => boolean;
+type IsWanted = (bytes: Buffer, start: number, end: number, offset: number) => boolean;
 
 interface Scanner {
   readonly search: ByteSearch;
@@ -172,14 +173,11 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
       }
       at = lineEnd + 1;
       if (hit >= range.until) continue;
-      if (isWanted && !isWanted(bytes, lineStart, lineEnd)) continue;
+      const offset = region.offset + (lineStart - region.start);
+      if (isWanted && !isWanted(bytes, lineStart, lineEnd, offset)) continue;
       line += countLines(bytes, counted, lineStart);
       counted = lineStart;
-      searchLine(
-        bytes.subarray(lineStart, lineEnd),
-        { line, offset: region.offset + (lineStart - region.start) },
-        onLine,
-      );
+      searchLine(bytes.subarray(lineStart, lineEnd), { line, offset }, onLine);
     }
     // The number of the lines is only needed for a region after this one.
     if (region.offset + (end - region.start) < stretch.until) line += countLines(bytes, counted, end);

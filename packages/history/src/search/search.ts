@@ -69,11 +69,9 @@ export async function searchSessions(
     const wanted = page.offset + page.limit;
     const top = createTopItems<Hit>(wanted, compareHits);
     let total = 0;
-    const isWorth = (score: number, time: number): boolean => {
+    const isWorth = (score: number, time: number, file: DataFile, offset: number): boolean => {
       const worst = top.worst();
-      return (
-        worst === undefined || score > worst.found.score || (score === worst.found.score && time >= worst.line.time)
-      );
+      return worst === undefined || comparePlaces({ score, time, offset, path: file.path }, placeOf(worst)) <= 0;
     };
     const limits = { ...limitsOf(options), context: page.context, store };
     const choice = { isOpen: () => total <= Math.max(exactTotal, wanted), isWorth };
@@ -115,10 +113,27 @@ interface Hit {
   readonly found: FoundLine["found"][number];
 }
 
-function compareHits(a: Hit, b: Hit): number {
-  const order = b.found.score - a.found.score || b.line.time - a.line.time || a.line.line.offset - b.line.line.offset;
-  if (order !== 0 || a.line.file === b.line.file) return order;
-  return a.line.file.path < b.line.file.path ? -1 : 1;
+/** What the order of matches depends on: the best score first, then the newest, then the order of the files. */
+interface HitPlace {
+  readonly score: number;
+  readonly time: number;
+  readonly offset: number;
+  readonly path: string;
+}
+
+const placeOf = ({ line: { file, line, time }, found: { score } }: Hit): HitPlace => ({
+  score,
+  time,
+  offset: line.offset,
+  path: file.path,
+});
+
+const compareHits = (a: Hit, b: Hit): number => comparePlaces(placeOf(a), placeOf(b));
+
+function comparePlaces(a: HitPlace, b: HitPlace): number {
+  const order = b.score - a.score || b.time - a.time || a.offset - b.offset;
+  if (order !== 0 || a.path === b.path) return order;
+  return a.path < b.path ? -1 : 1;
 }
 
 function limitsOf({ role, tool, since, until, signal }: SearchOptions): {

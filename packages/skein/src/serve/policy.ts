@@ -152,24 +152,31 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 }
 
 /** The current state of a server's sandbox. */
-export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
+export async function wallsState(rules: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
+  const { brief, limits, isKept } = await foundWalls(rules);
+  return { isKept, brief, says: limits === undefined ? brief : `${brief} ${limits}` };
+}
+
+async function foundWalls({
+  sandbox,
+}: Pick<ServerPolicy, "sandbox">): Promise<{ isKept: boolean; brief: string; limits?: string }> {
   const { mode, because } = await sandbox();
   const why = `(${mode}, because ${because})`;
   if (mode === "off")
-    return { isKept: true, says: `Off ${why}: what a model makes run has the rights of the server's user.` };
+    return { isKept: true, brief: `Off ${why}: what a model makes run has the rights of the server's user.` };
   const found = await openSandbox();
   if ("sandbox" in found) {
     const { summary, limits } = found.sandbox.walls;
-    return { isKept: true, says: `${summary} ${why} ${limits}` };
+    return { isKept: true, brief: `${summary} ${why}`, limits };
   }
   return mode === "required"
     ? {
         isKept: false,
-        says: `Required, because ${because}, and missing: Claude Code and Bash are off. ${found.problem}`,
+        brief: `Required, because ${because}, and missing: Claude Code and Bash are off. ${found.problem}`,
       }
     : {
         isKept: true,
-        says: `Missing ${why}: what a model makes run has the rights of the server's user. ${found.problem}`,
+        brief: `Missing ${why}: what a model makes run has the rights of the server's user. ${found.problem}`,
       };
 }
 

@@ -80,7 +80,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
     const { description, simulated } = parts.model;
     const model = { description, simulated };
     const hasConsole = deps.console !== undefined;
-    return { url, metricsUrl, key, model, hasConsole, walls: (await walls()).says, close };
+    return { url, metricsUrl, key, model, hasConsole, walls: (await walls()).brief, close };
   } catch (error) {
     await close();
     throw error;

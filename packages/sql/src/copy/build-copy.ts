@@ -35,12 +35,11 @@ type BuildCopyResult =
   /** Another build is running. */
   | { readonly outcome: "busy" };
 
-/** DuckDB's memory limit while it builds. With less it writes temporary files; the process has about 420 MB in all. */
+/** DuckDB's memory limit while it builds. With less it writes temporary files; the process has about 750 MB in all. */
 const MEGABYTES = 600;
-/** Lines are read and numbered by one thread; the tables are filled from them by both. */
 const THREADS = 2;
-/** Bytes of transcripts that are read at once. */
-const BATCH_BYTES = 24 * 2 ** 20;
+/** Bytes of transcripts that are read at once. Half of it makes twice as many commits, and a fifth more work. */
+const BATCH_BYTES = 48 * 2 ** 20;
 /** A file that changed this recently may change again without getting another time. */
 const YOUNG_MS = 1000;
 
@@ -75,7 +74,12 @@ interface Build {
 }
 
 async function build({ library, place, folder, nextFile, from }: Build): Promise<BuildCopyResult> {
-  const { connection, close } = await openDatabase({ folder, memoryLimit: `${MEGABYTES}MB`, threads: THREADS });
+  const { connection, close } = await openDatabase({
+    folder,
+    memoryLimit: `${MEGABYTES}MB`,
+    threads: THREADS,
+    keepsFreed: true,
+  });
   try {
     await connection.run(START);
     const now = Date.now();

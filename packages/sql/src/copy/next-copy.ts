@@ -3,8 +3,10 @@ import { chmodSync, constants, copyFileSync, existsSync, rmSync } from "node:fs"
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { appendRows } from "../database/load-rows.ts";
 import { literal, literals } from "../database/quote.ts";
-import { PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
+import { ATTACH_BATCH, BATCH_VIEWS, readBatch } from "../tables/batch.ts";
+import { BATCH_PIECES, PIECES, PIECE_NAMES, READ_PIECES } from "../tables/pieces.ts";
 import { pricedRequests } from "../tables/requests.ts";
+import { MOST_LINE_BYTES } from "../tables/scan.ts";
 import type { Files, KnownFile } from "../transcripts/files.ts";
 import { type CopiedFile, readCopiedFiles } from "./read-copy.ts";
 
@@ -58,6 +60,7 @@ export async function openNextCopy(connection: DuckDBConnection, file: string, f
   const cloned = from === null ? undefined : await attachClone(connection, from, file);
   if (!cloned) await attachNew(connection, file);
   const copied: ReadonlyMap<string, CopiedFile> = cloned ?? new Map();
+  await connection.run(ATTACH_BATCH);
   let hasTables = cloned !== undefined;
   let lastPlace = [...copied.values()].reduce((least, { place }) => Math.min(least, place), 0);
 
@@ -142,15 +145,15 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
 async function addRows(connection: DuckDBConnection, known: readonly KnownFile[], first: number): Promise<void> {
   // The lines are parsed once for all pieces, unless they are too long to be held in a table.
   const isBatch = known.every(({ count }) => (count?.longest ?? 0) <= MOST_BATCH_LINE_BYTES);
-  await connection.run(`CREATE OR REPLACE TEMP TABLE batch AS SELECT * FROM scan.rows ${isBatch ? "" : "LIMIT 0"}`);
+  // DuckDB's buffers have twice the length of the longest line it may meet.
+  const isBuffered = known.every(({ file }) => file.size <= MOST_LINE_BYTES);
+  if (isBatch) await connection.run(`${readBatch({ isBuffered })}${BATCH_VIEWS}`);
   await connection.run("BEGIN");
   const insert = async (piece: string, rows: string): Promise<void> => {
     await connection.run(`INSERT INTO ${NEXT}.${piece} SELECT * REPLACE (${first} - place AS place) FROM (${rows})`);
   };
-  for (const [piece, query] of Object.entries(PIECES)) {
-    const rows = isBatch ? query.replaceAll("scan.rows", "batch") : query;
+  for (const [piece, rows] of Object.entries(isBatch ? BATCH_PIECES : PIECES))
     await insert(piece, piece === "request" ? pricedRequests(rows) : rows);
-  }
   for (const piece of Object.keys(READ_PIECES)) await insert(piece, `SELECT * FROM scan.${piece}`);
   const files = known.map(({ file, head, count }, at) => ({
     path: file.path,

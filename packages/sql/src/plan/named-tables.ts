@@ -24,6 +24,17 @@ export function namesTranscripts(sql: string): boolean {
   return namesClaude(sql) || namesHistory(sql) || /\ball_(sessions|messages|usage)\b|\bskein"?\s*\./i.test(sql);
 }
 
+/** Whether a statement may depend on Claude Code's files in any way: by their tables, by a function that reads files, or because it asks which tables there are. */
+export function mayReadHistory(sql: string): boolean {
+  return (
+    namesTranscripts(sql) ||
+    /\b(show|describe|summarize|pragma\w*|information_schema|duckdb_\w+|pg_\w+|sqlite_\w+)\b|(^|\()\s*desc\b/i.test(
+      sql,
+    ) ||
+    /\b(read_\w+|glob|sniff_csv|query|query_table)\s*\(|\b(from|join)\s*['"]|\bfrom\b[^;]*,\s*['"]/i.test(sql)
+  );
+}
+
 /** The tables of Claude Code's small files (everything but transcripts), each with the word that names it. */
 const SMALL_TABLES = {
   "main.claude_plans": /plans/i,

@@ -47,7 +47,8 @@ export interface HistoryFolders {
 export type FoundSandbox =
   | {
       readonly command: string;
-      readonly args: (walls: Walls, data: string) => readonly string[];
+      /** A trial has the same walls around a program that does not look for transcripts, which takes most of a start. */
+      readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** Everything that is in its root folder. */
       readonly places: readonly string[];
       /** What bubblewrap reads from `FILTER_PIPE`; undefined on a processor for which there is no filter. */
@@ -73,11 +74,11 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
   const roots = history?.roots ?? [];
   const missing = [...roots, ...(history ? [history.cacheFolder] : [])].find((folder) => !existsSync(folder));
   if (missing !== undefined) return { problem: `The folder ${missing} does not exist.` };
-  const { places, program } = contentOf(history);
+  const { places, program, trial } = contentOf(history);
   const filter = syscallFilter(process.arch, { sockets: false });
   return {
     command: prlimit,
-    args: ({ memoryBytes, cpuSeconds }, data) => [
+    args: ({ memoryBytes, cpuSeconds }, data, { isTrial }) => [
       `--data=${memoryBytes}`,
       `--cpu=${cpuSeconds}`,
       // The process writes only to pipes.
@@ -97,7 +98,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       "/data",
       "--remount-ro",
       "/",
-      ...program,
+      ...(isTrial ? trial : program),
     ],
     filter,
     places: [
@@ -117,17 +118,24 @@ interface Place {
   readonly link?: true;
 }
 
-/** What is mounted, at paths that reveal nothing about this machine, and the program that is started. */
+/** What is mounted, at paths that reveal nothing about this machine, and the programs that are started. */
 function contentOf(history: HistoryFolders | undefined): {
   readonly places: readonly Place[];
   readonly program: readonly string[];
+  readonly trial: readonly string[];
 } {
   const here = fileURLToPath(import.meta.url);
   // `src` in a clone, where Node runs the sources, and `dist` in an installed package.
   const isSource = here.endsWith(".ts");
   const code = dirname(dirname(here));
   const own = dirname(code);
-  const name = history ? "answer-history" : "answer-tenant";
+  const started = (name: string): readonly string[] => [
+    "/skein/node",
+    ...(isSource ? ["--conditions=@skein/source"] : []),
+    "--disable-warning=ExperimentalWarning",
+    `/skein/sql/code/sandbox/${name}.${isSource ? "ts" : "js"}`,
+  ];
+  const trial = started("answer-tenant");
   const needed = history ? dependenciesOf(own) : ["@duckdb/node-api", "apache-arrow"];
   return {
     places: [
@@ -137,13 +145,13 @@ function contentOf(history: HistoryFolders | undefined): {
       ...[...packages(needed, own)].flatMap(([each, folder]) => placesOf(each, realpathSync(folder))),
       ...sharedLibraries().map((file) => ({ from: realpathSync(file), to: file })),
     ],
-    program: [
-      "/skein/node",
-      ...(isSource ? ["--conditions=@skein/source"] : []),
-      "--disable-warning=ExperimentalWarning",
-      `/skein/sql/code/sandbox/${name}.${isSource ? "ts" : "js"}`,
-      ...(history ? [JSON.stringify({ roots: history.roots, cacheFolder: CACHE } satisfies HistoryFolders)] : []),
-    ],
+    program: history
+      ? [
+          ...started("answer-history"),
+          JSON.stringify({ roots: history.roots, cacheFolder: CACHE } satisfies HistoryFolders),
+        ]
+      : trial,
+    trial,
   };
 }
 

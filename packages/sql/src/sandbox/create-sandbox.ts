@@ -59,7 +59,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   let closed = false;
 
   function start(sandboxed: Found, isTrial = false): SandboxedProcess {
-    const started = startSandboxed(sandboxed, { walls, folder, readsErrors: isTrial });
+    const started = startSandboxed(sandboxed, { walls, folder, isTrial });
     all.add(started);
     void started.ended.finally(() => {
       all.delete(started);

@@ -12,7 +12,7 @@ export interface SandboxedProcess {
   ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<PipeMessage>;
   /** Kills the process and its children. */
   stop(): void;
-  /** What bubblewrap or Node wrote to standard error, if `readsErrors` was set. */
+  /** What bubblewrap or Node wrote to standard error, if this is a trial. */
   errorOutput(): string;
   /** How the process ended. */
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly code: number | null }>;
@@ -20,18 +20,18 @@ export interface SandboxedProcess {
 
 export function startSandboxed(
   sandboxed: Extract<FoundSandbox, { command: string }>,
-  { walls, folder, readsErrors }: { readonly walls: Walls; readonly folder: string; readonly readsErrors: boolean },
+  { walls, folder, isTrial }: { readonly walls: Walls; readonly folder: string; readonly isTrial: boolean },
 ): SandboxedProcess {
   // Mounted as /data. Empty until there is a question, because the process may get the question of any tenant.
   const data = mkdtempSync(join(folder, "question-"));
-  const child = spawn(sandboxed.command, sandboxed.args(walls, data), {
+  const child = spawn(sandboxed.command, sandboxed.args(walls, data, { isTrial }), {
     env: {},
     cwd: "/",
     // Its own process group. bubblewrap's second process ends with the first one only some time after the start; before
     // that, both are stopped as a group.
     detached: true,
     // Standard output is ignored: a statement can make DuckDB print there.
-    stdio: ["pipe", "ignore", readsErrors ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
+    stdio: ["pipe", "ignore", isTrial ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
   });
   const filtering = child.stdio[FILTER_PIPE] as Writable | null | undefined;
   // The process may end before it reads the filter; `ended` tells how.

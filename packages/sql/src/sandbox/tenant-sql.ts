@@ -6,7 +6,7 @@ import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
 import { type Example, examples } from "../examples.ts";
 import { COLUMNS_STATEMENT, type DescribedTable, describedTables } from "./described-tables.ts";
 import { createDatabaseWriter } from "./database-writer.ts";
-import { namesTranscripts } from "../plan/named-tables.ts";
+import { mayReadHistory, namesPlatform, namesTranscripts } from "../plan/named-tables.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
 /** SQL from clients, over the rows of their own tenant. */
@@ -99,10 +99,13 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   return {
     problem: () => sandboxFor(false).problem(),
     async *ask({ tenant, history, prompts, ...question }, signal) {
-      const sandbox = sandboxFor(history);
+      // A statement waits only for what it reads: neither for transcripts to be found nor for rows to be copied in vain.
+      const mayRead = mayReadHistory(question.statement);
+      const sandbox = sandboxFor(history && mayRead);
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
-      const database = store ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
+      const needsRows = namesPlatform(question.statement) || mayRead;
+      const database = store && needsRows ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
       const copy = sandbox !== rowsSandbox && namesTranscripts(question.statement) ? historySandbox?.copy : undefined;
       // Until there is a copy, every transcript is read in place, which may take longer.
       const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;

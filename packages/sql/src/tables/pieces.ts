@@ -6,7 +6,48 @@
  * Before a text is parsed it is searched for a word that it must contain. The word begins with a rare letter, because DuckDB
  * searches for the first letter first.
  */
-import { NO_REQUESTS, REQUESTS } from "./requests.ts";
+import { BATCH_ANSWERS, BATCH_ROWS } from "./batch.ts";
+import { NO_REQUESTS, requests } from "./requests.ts";
+
+/** Where the queries of the pieces find the lines, and what is parsed of a message there. */
+interface Lines {
+  /** The table of lines. */
+  readonly rows: string;
+  /** The table of lines with the fields that a cost needs. */
+  readonly answers: string;
+  /** The message of a line as a structure that has at least these fields. */
+  said(shape: string): string;
+  /** A field of the message as text, and as JSON. */
+  text(field: string): string;
+  json(field: string): string;
+  /** The text of a tool's result: of the block `b`, number `i` of the message. */
+  readonly result: string;
+  /** The text of the message. */
+  readonly messageText: string;
+}
+
+/** Lines of files. A question pays only for what it parses. */
+const SCANNED: Lines = {
+  rows: "scan.rows",
+  answers: "scan.answers",
+  said: (shape) => `json_transform(message, '${shape}')`,
+  text: (field) => `json_extract_string(message, '$.${field}')`,
+  json: (field) => `json_extract(message, '$.${field}')`,
+  result:
+    "skein.result_text(nullif(json_extract(message, '$.content[' || (i - 1) || '].content')::VARCHAR, 'null')::JSON)",
+  messageText: "skein.text_of(json_extract(message, '$.content'))",
+};
+
+/** Lines of a batch, whose messages are parsed once for all pieces. */
+const BATCHED: Lines = {
+  rows: BATCH_ROWS,
+  answers: BATCH_ANSWERS,
+  said: () => "said",
+  text: (field) => `said.${field}`,
+  json: (field) => `said.${field}`,
+  result: "skein.block_text(message, b, i)",
+  messageText: "skein.message_text(message, said.content, said.content[1])",
+};
 
 const CONTENT = JSON.stringify({
   content: [{ type: "VARCHAR", text: "VARCHAR", thinking: "VARCHAR", content: "VARCHAR" }],
@@ -26,25 +67,25 @@ const CALLS = JSON.stringify({
 /** Without the content of a result: it is long, and few questions need it. */
 const RESULTS = JSON.stringify({ content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR" }] });
 
-const CONVERSATION = `
+const conversation = (lines: Lines): string => `
 SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
   skein.time(timestamp_text) AS timestamp,
   coalesce(skein.message_text(message, blocks, block), skein.text_of(content), summary) AS content,
-  json_extract_string(message, '$.model') AS model,
+  ${lines.text("model")} AS model,
   CASE WHEN contains(message::VARCHAR, '_use"') THEN nullif(to_json(list_filter(
     json_extract(message, '$.content[*]'), lambda b: json_extract_string(b, '$.type') = 'tool_use'))::VARCHAR, '[]')::JSON END AS tool_uses,
-  json_extract(message, '$.usage') AS token_usage, slug, git_branch, cwd, line_agent_id,
+  ${lines.json("usage")} AS token_usage, slug, git_branch, cwd, line_agent_id,
   skein.is_true(is_sidechain_text) AS is_sidechain
-FROM (SELECT *, blocks[1] AS block FROM (SELECT *, json_transform(message, '${CONTENT}').content AS blocks FROM scan.rows))`;
+FROM (SELECT *, blocks[1] AS block FROM (SELECT *, ${lines.said(CONTENT)}.content AS blocks FROM ${lines.rows}))`;
 
 /**
  * Claude Code writes one line for each block of an answer. The lines of one answer are one message; every other line is a message.
  * All are grouped in one step, other lines by a random key: DuckDB would materialize every column of a step that is used twice.
  */
-const MESSAGE = `
+const message = (lines: Lines): string => `
 WITH spoken AS (
-  SELECT * REPLACE (json_transform(message, '${SAID}') AS message), message AS json
-  FROM scan.rows WHERE type IN ('user', 'assistant')
+  SELECT * REPLACE (${lines.said(SAID)} AS message), message AS json
+  FROM ${lines.rows} WHERE type IN ('user', 'assistant')
 ), parts AS (
   SELECT place, line, type, coalesce(message.role, type) AS role,
     if(type = 'assistant', message.id, NULL) AS message_id, uuid, parent_uuid, skein.time(timestamp_text) AS timestamp,
@@ -77,7 +118,7 @@ FROM (SELECT *, coalesce(message_id, gen_random_uuid()::VARCHAR) AS key FROM par
  * Copies of a line in the same file are one call; some versions wrote every line twice. Copies differ only in their line number,
  * so their order matters only if line numbers are selected.
  */
-const toolCall = (order: string): string => `
+const toolCall = (lines: Lines, order: string): string => `
 WITH calls AS (
   SELECT place, line, tool_use_id, name, input, skein.time(timestamp_text) AS started_at, message_id, model, line_agent_id,
     skein.is_true(is_sidechain_text) AS is_sidechain
@@ -87,54 +128,54 @@ WITH calls AS (
       line_agent_id, is_sidechain_text
     FROM (
       SELECT * EXCLUDE (message), message.id AS message_id, message.model AS model, unnest(message.content) AS b
-      FROM (SELECT * REPLACE (json_transform(message, '${CALLS}') AS message) FROM scan.rows
+      FROM (SELECT * REPLACE (${lines.said(CALLS)} AS message) FROM ${lines.rows}
         WHERE CASE type WHEN 'assistant' THEN contains(message::VARCHAR, '_use"') END)
     ) WHERE b.type = 'tool_use'
   ) QUALIFY row_number() OVER (PARTITION BY place, tool_use_id ORDER BY ${order}) = 1
 ), results AS (
-  SELECT place, line, tool_use_id, content, skein.is_true(is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
+  SELECT place, line, tool_use_id, result, skein.is_true(is_error) AS is_error, skein.time(timestamp_text) AS finished_at, tool_use_result
   FROM (
     SELECT place, line, b.tool_use_id AS tool_use_id, b.is_error AS is_error, timestamp_text, uuid, tool_use_result,
-      nullif(json_extract(message, '$.content[' || (i - 1) || '].content')::VARCHAR, 'null')::JSON AS content
+      ${lines.result} AS result
     FROM (
       SELECT * EXCLUDE (blocks), unnest(blocks) AS b, generate_subscripts(blocks, 1) AS i
-      FROM (SELECT *, json_transform(message, '${RESULTS}').content AS blocks
-        FROM scan.rows WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END)
+      FROM (SELECT *, ${lines.said(RESULTS)}.content AS blocks
+        FROM ${lines.rows} WHERE CASE type WHEN 'user' THEN contains(message::VARCHAR, '_result"') END)
     ) WHERE b.type = 'tool_result'
   ) QUALIFY row_number() OVER (PARTITION BY place, tool_use_id ORDER BY ${order}) = 1
 )
 SELECT c.place, c.line, c.tool_use_id, c.name, c.input, c.started_at, r.finished_at,
-  skein.result_text(r.content) AS result, r.is_error, r.place IS NOT NULL AS is_answered, r.tool_use_result, c.message_id,
+  r.result, r.is_error, r.place IS NOT NULL AS is_answered, r.tool_use_result, c.message_id,
   c.model, c.line_agent_id, c.is_sidechain, r.line AS result_line
 FROM calls c LEFT JOIN results r ON r.place = c.place AND r.tool_use_id = c.tool_use_id`;
 
-const AGENT_FACT = `
+const agentFact = (lines: Lines): string => `
 SELECT place, min(skein.time(timestamp_text)) AS started_at, max(skein.time(timestamp_text)) AS ended_at,
   count(*) AS lines,
-  arg_min(skein.text_of(json_extract(message, '$.content')), line) FILTER (type = 'user') AS prompt,
-  arg_min(json_extract_string(message, '$.model'), line) FILTER (type = 'assistant') AS model
-FROM scan.rows WHERE place IN (SELECT place FROM skein.files WHERE kind = 'agent') GROUP BY place`;
+  arg_min(${lines.messageText}, line) FILTER (type = 'user') AS prompt,
+  arg_min(${lines.text("model")}, line) FILTER (type = 'assistant') AS model
+FROM ${lines.rows} WHERE place IN (SELECT place FROM skein.files WHERE kind = 'agent') GROUP BY place`;
 
-const AGENT_LINK = `
+const agentLink = (lines: Lines): string => `
 SELECT place, json_extract_string(tool_use_result, '$.agentId') AS agent_id, min(b.tool_use_id) AS tool_use_id
 FROM (
-  SELECT place, tool_use_result, unnest(json_transform(message, '${RESULTS}').content) AS b
-  FROM scan.rows WHERE CASE type WHEN 'user'
+  SELECT place, tool_use_result, unnest(${lines.said(RESULTS)}.content) AS b
+  FROM ${lines.rows} WHERE CASE type WHEN 'user'
     THEN CASE WHEN contains(tool_use_result::VARCHAR, 'Id"') THEN json_type(tool_use_result, '$.agentId') = 'VARCHAR' END END
 ) WHERE b.type = 'tool_result' GROUP BY ALL`;
 
 /** Snapshots repeat every file at every message. Here each version of a file is one row, with the message that first names it. */
-const FILE_VERSION = `
+const fileVersion = (lines: Lines): string => `
 WITH named AS (
   SELECT place, line, coalesce(json_extract_string(snapshot, '$.messageId'), snapshot_message_id) AS message_uuid,
     unnest(json_keys(snapshot, '$.trackedFileBackups')) AS path, json_extract(snapshot, '$.trackedFileBackups') AS backups
-  FROM scan.rows WHERE type = 'file-history-snapshot' AND json_type(snapshot, '$.trackedFileBackups') = 'OBJECT'
+  FROM ${lines.rows} WHERE type = 'file-history-snapshot' AND json_type(snapshot, '$.trackedFileBackups') = 'OBJECT'
 ), versions AS (
   -- A JSON pointer, because a path may contain dots and quotes. A pointer needs only two escapes.
   SELECT place, line, message_uuid, path,
     json_extract(backups, '/' || replace(replace(path, '~', '~0'), '/', '~1')) AS backup FROM named
   UNION ALL
-  SELECT place, line, delta_message_id, tracking_path, backup FROM scan.rows WHERE type = 'file-history-delta'
+  SELECT place, line, delta_message_id, tracking_path, backup FROM ${lines.rows} WHERE type = 'file-history-delta'
 )
 SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.version') AS INTEGER) AS version,
   json_extract_string(backup, '$.backupFileName') AS backup_file_name,
@@ -142,20 +183,21 @@ SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.v
 FROM versions GROUP BY place, path, version, backup_file_name`;
 
 /** By name: the view `scan.<name>` reads the files, the copy has a table of that name, and `skein.<name>` is the union. */
-function pieces({ numbered }: { readonly numbered: boolean }) {
+function pieces(lines: Lines, { numbered }: { readonly numbered: boolean }) {
   return {
-    conversation: CONVERSATION,
-    message: MESSAGE,
-    tool_call: toolCall(numbered ? "timestamp_text, uuid, line" : "timestamp_text, uuid"),
-    request: REQUESTS,
-    agent_fact: AGENT_FACT,
-    agent_link: AGENT_LINK,
-    file_version: FILE_VERSION,
+    conversation: conversation(lines),
+    message: message(lines),
+    tool_call: toolCall(lines, numbered ? "timestamp_text, uuid, line" : "timestamp_text, uuid"),
+    request: requests(lines.answers),
+    agent_fact: agentFact(lines),
+    agent_link: agentLink(lines),
+    file_version: fileVersion(lines),
   } as const satisfies Readonly<Record<string, string>>;
 }
 
-/** The queries of the pieces with numbered lines, from which the copy is filled. */
-export const PIECES = pieces({ numbered: true });
+/** The queries of the pieces with numbered lines, from which the copy is filled: of files in place, and of a batch. */
+export const PIECES = pieces(SCANNED, { numbered: true });
+export const BATCH_PIECES = pieces(BATCHED, { numbered: true });
 
 /** The pieces that JavaScript reads. They are tables in `scan` and in the copy. */
 export const READ_PIECES = {
@@ -181,7 +223,7 @@ export const SCAN_TABLES = Object.entries(READ_PIECES)
   .join("\n");
 
 export function scanPieces(form: { readonly numbered: boolean }): string {
-  return Object.entries(pieces(form))
+  return Object.entries(pieces(SCANNED, form))
     .map(([name, query]) => `CREATE OR REPLACE VIEW scan.${name} AS ${query};`)
     .join("\n");
 }

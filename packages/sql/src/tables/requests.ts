@@ -41,7 +41,7 @@ const isAnswer = (line: string): string =>
  * progress lines of their parents; and results with a count of web searches whose calls are in no transcript. The last are
  * requests without tokens, and count only if no call in their file reports searches.
  */
-export const REQUESTS = `
+export const requests = (answers: string): string => `
 SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,
   write_5m, write_1h, searches, fast, lines, calls, NULL::HUGEINT AS cost_picos
 FROM (
@@ -69,7 +69,7 @@ FROM (
         if(type = 'user', TRY_CAST(search_count AS BIGINT), answer.usage.server_tool_use.web_search_requests) AS searches
       FROM (
         SELECT *, "toolUseResult"."searchCount" AS search_count, CASE WHEN type = 'progress' THEN inner_line.message ELSE message END AS answer
-        FROM (SELECT *, CASE WHEN type = 'progress' THEN skein.inner_line(data.message) END AS inner_line FROM scan.answers)
+        FROM (SELECT *, CASE WHEN type = 'progress' THEN skein.inner_line(data.message) END AS inner_line FROM ${answers})
       )
       -- One CASE, because DuckDB may reorder the conditions of an AND, and is_void must come first.
       WHERE CASE WHEN skein.is_void(type) THEN false ELSE CASE type

@@ -49,19 +49,16 @@ const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | 
  * The fields of an answer that a cost needs. As structures they are parsed together with the line; as JSON they would be
  * parsed twice, with all their content. A value that does not fit its type is NULL, as in `json_transform`.
  */
-const ANSWER = {
-  id: "VARCHAR",
-  model: "VARCHAR",
-  usage: {
-    input_tokens: "BIGINT",
-    output_tokens: "BIGINT",
-    cache_creation_input_tokens: "BIGINT",
-    cache_read_input_tokens: "BIGINT",
-    cache_creation: { ephemeral_5m_input_tokens: "BIGINT", ephemeral_1h_input_tokens: "BIGINT" },
-    server_tool_use: { web_search_requests: "BIGINT" },
-    speed: "VARCHAR",
-  },
+export const USAGE = {
+  input_tokens: "BIGINT",
+  output_tokens: "BIGINT",
+  cache_creation_input_tokens: "BIGINT",
+  cache_read_input_tokens: "BIGINT",
+  cache_creation: { ephemeral_5m_input_tokens: "BIGINT", ephemeral_1h_input_tokens: "BIGINT" },
+  server_tool_use: { web_search_requests: "BIGINT" },
+  speed: "VARCHAR",
 };
+const ANSWER = { id: "VARCHAR", model: "VARCHAR", usage: USAGE };
 const ANSWER_LINE: Readonly<Record<string, Shape>> = {
   type: "VARCHAR",
   uuid: "VARCHAR",
@@ -86,10 +83,22 @@ function typeOf(shape: Shape): string {
 }
 
 const columns = Object.entries(FIELDS).map(([field, [, type]]) => `'${field}': '${type}'`);
-const scanned = Object.entries(FIELDS).map(([field, [name]]) => `s."${field}" AS ${name}`);
+/** The fields of a line `s` under their column names. */
+export const LINE_FIELDS = Object.entries(FIELDS)
+  .map(([field, [name]]) => `s."${field}" AS ${name}`)
+  .join(", ");
 const names = Object.values(FIELDS).map(([name]) => name);
-/** The same fields, for `json_transform` of a line that JavaScript read. */
-const REPAIRED = JSON.stringify(Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])));
+
+/** A field that no line has. It stands in for the line number in views that do not number lines. */
+export const NO_LINE = "skein_line";
+
+/** The lines of the files, each as `s`. */
+export const FILE_LINES = `read_ndjson(getvariable('skein_files'), columns = {${columns.join(", ")}, '${NO_LINE}': 'BIGINT'}, records = 'true', ${READ}) s`;
+
+/** The lines that JavaScript read, each as `s`. */
+export const REPAIRED_LINES = `(SELECT place, line, json_transform(json, '${JSON.stringify(
+  Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])),
+)}') AS s FROM scan.repaired)`;
 
 export const FILES = `
 -- Every transcript. The rows of a file have its place: 0, 1, … for files that are scanned, -1, -2, … for those in the copy.
@@ -103,9 +112,6 @@ CREATE VIEW skein.claude_files AS SELECT * FROM skein.files;
 CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
 
-/** A field that no line has. It stands in for the line number in views that do not number lines. */
-export const NO_LINE = "skein_line";
-
 /**
  * The reader does not number lines, but it keeps their order, so `row_number()` can. That allows only one thread, so there are two
  * forms. Without numbers, `line` is `NO_LINE`: if DuckDB's plan of a statement contains it, the statement needs the numbers.
@@ -116,12 +122,11 @@ export function scanRows(form: { readonly numbered: boolean }): string {
 CREATE OR REPLACE VIEW scan.rows AS
 SELECT place, ${line} AS line, ${names.join(", ")}
 FROM (
-  SELECT s.file_index::BIGINT AS place${number}, ${scanned.join(", ")}
-  FROM read_ndjson(getvariable('skein_files'), columns = {${columns.join(", ")}, '${NO_LINE}': 'BIGINT'}, records = 'true', ${READ}) s
+  SELECT s.file_index::BIGINT AS place${number}, ${LINE_FIELDS}
+  FROM ${FILE_LINES}
 )${join} WHERE type IS NOT NULL
 UNION ALL
-SELECT place, line, ${scanned.join(", ")}
-FROM (SELECT place, line, json_transform(json, '${REPAIRED}') AS s FROM scan.repaired) WHERE s.type IS NOT NULL;
+SELECT place, line, ${LINE_FIELDS} FROM ${REPAIRED_LINES} WHERE s.type IS NOT NULL;
 `;
 }
 

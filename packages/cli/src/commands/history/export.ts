@@ -20,6 +20,7 @@ import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { styledText } from "../../terminal/styled.ts";
 import { visible } from "../../terminal/visible-text.ts";
 import { count, counted } from "../../terminal/counts.ts";
+import { size } from "../../terminal/times.ts";
 import { table } from "../../terminal/table.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
@@ -82,16 +83,21 @@ export const exportCommand = historyCommand({
       makeFolder(resolve(values.output ?? ""));
       for (const word of words) {
         const path = join(values.output ?? "", `${word.replaceAll(/[^A-Za-z0-9_-]/g, "_")}.${extensions[format]}`);
-        createPrivateFile(path, await contentOf(word, format, options), force);
+        write(screen, path, await contentOf(word, format, options), force);
       }
       return EXIT.completed;
     }
     const content = await contentOf(words[0], format, options);
-    if (values.output !== undefined) createPrivateFile(values.output, content, force);
+    if (values.output !== undefined) write(screen, values.output, content, force);
     else await screen.data(screen.isTerminal ? visible(Buffer.from(content).toString()) : content);
     return EXIT.completed;
   },
 });
+
+function write(screen: StyledScreen, path: string, content: string | Uint8Array, force: boolean): void {
+  createPrivateFile(path, content, force);
+  screen.note(styledText`Wrote ${path} (${size(Buffer.byteLength(content))})`);
+}
 
 /** Lines are written byte for byte: they may have bytes that are not UTF-8. */
 async function contentOf(

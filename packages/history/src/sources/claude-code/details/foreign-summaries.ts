@@ -6,7 +6,7 @@ import { closeSync, readdirSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
 import { parse } from "../../../scan/line-text.ts";
-import { openPlainFile, readFile } from "../../../scan/read-file.ts";
+import { openPlainFile } from "../../../scan/read-file.ts";
 import { createReadOnce } from "./read-once.ts";
 
 /** Remembers the summaries of each project folder, so that the beginning of each file is read once. */
@@ -20,6 +20,8 @@ export function createForeignSummaries(): ForeignSummaries {
   const named = createReadOnce<string | null>();
   return {
     of(file) {
+      // A summary is of a conversation, not of a subagent.
+      if (file.kind !== "session") return null;
       const folder = dirname(file.path);
       const before = folders.get(folder);
       const known = before && isCurrent(folder, before) ? before : summariesIn(folder);
@@ -106,20 +108,38 @@ function readHead(path: string, into: Map<string, string>): boolean {
 }
 
 const uuidKey = Buffer.from('"uuid":"');
+/** What is read at once, from the end of a file on: the message that a summary names was the last one when it was written. */
+const pieceBytes = 128 * 1024;
+/** A piece begins this much before its end, so that no id is cut between two pieces. */
+const mostKeyBytes = 128;
+const piece = Buffer.allocUnsafeSlow(pieceBytes + mostKeyBytes);
 
 /** The summary whose message is the last one in the file. */
-function lastNamed(file: DataFile, summaries: ReadonlyMap<string, string>): string | null {
-  let last: string | null = null;
+function lastNamed({ path, size }: DataFile, summaries: ReadonlyMap<string, string>): string | null {
   try {
-    readFile(file.path, {}, ({ bytes, end, start }) => {
-      for (let at = bytes.indexOf(uuidKey, start); at >= 0 && at < end; at = bytes.indexOf(uuidKey, at + 1)) {
-        const from = at + uuidKey.length;
-        const until = bytes.indexOf(0x22, from);
-        if (until - from <= 100) last = summaries.get(bytes.toString("latin1", from, until)) ?? last;
+    const fd = openPlainFile(path);
+    try {
+      for (let end = size; end > 0; end -= pieceBytes) {
+        const start = Math.max(0, end - pieceBytes);
+        const count = readSync(fd, piece, 0, Math.min(end + mostKeyBytes, size) - start, start);
+        const found = lastNamedIn(piece.subarray(0, count), summaries);
+        if (found !== null) return found;
       }
-    });
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     // The file was deleted meanwhile, so there is no summary.
+  }
+  return null;
+}
+
+function lastNamedIn(bytes: Buffer, summaries: ReadonlyMap<string, string>): string | null {
+  let last: string | null = null;
+  for (let at = bytes.indexOf(uuidKey); at >= 0; at = bytes.indexOf(uuidKey, at + 1)) {
+    const from = at + uuidKey.length;
+    const until = bytes.indexOf(0x22, from);
+    if (until > from && until - from <= 100) last = summaries.get(bytes.toString("latin1", from, until)) ?? last;
   }
   return last;
 }

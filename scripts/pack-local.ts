@@ -1,0 +1,38 @@
+/** `npm run pack:local -- FOLDER`: installs the packages of this clone into a project outside of it, as a release would be. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { packAll, runIn } from "./pack-packages.ts";
+
+const HELP = `npm run pack:local -- FOLDER
+
+Builds and packs every package of this clone into FOLDER/skein-packages, and installs them in FOLDER from there: the library
+(import "skein") and the command (npx skein). A folder without a package.json gets one. Do it again after a change.
+
+Example:
+  npm run pack:local -- ~/my-agent`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: "boolean", short: "h" } },
+});
+const [given] = positionals;
+if (values.help || given === undefined) {
+  console.log(HELP);
+  process.exitCode = values.help ? 0 : 2;
+} else install(resolve(process.env["INIT_CWD"] ?? ".", given));
+
+function install(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const manifest = join(folder, "package.json");
+  if (!existsSync(manifest)) writeFileSync(manifest, `${JSON.stringify({ private: true, type: "module" }, null, 2)}\n`);
+  console.error("Building and packing …");
+  const packed = packAll(join(folder, "skein-packages"));
+  console.error("Installing …");
+  const files = packed.map(({ file }) => `./${relative(folder, file)}`);
+  // zod is a peer of the library: a project brings its own.
+  runIn(folder, "npm", "install", "--no-audit", "--no-fund", "zod@^4", ...files);
+  console.log(
+    `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein", and npx skein --help`,
+  );
+}
