@@ -372,6 +372,6 @@ describe("secrets", () => {
     await opened().inherit(session.sessionId, "fork", "a");
     expect((await opened().resolve(kept, { ...session, sessionId: "fork" })).env).toEqual({ MY_TOKEN: "canary-env" });
     await opened().forget(session.sessionId, "a");
-    await expect(opened().resolve(kept, session)).rejects.toThrow("gone");
+    await expect(opened().resolve(kept, session)).rejects.toThrow("no longer exists");
   });
 });
