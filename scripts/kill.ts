@@ -9,6 +9,7 @@ import { table } from "../bench/table.ts";
 import { type Outcome, runCampaign } from "./kill/campaign.ts";
 import type { Writer } from "./kill/child-processes.ts";
 import { everyFault } from "./kill/faults.ts";
+import { ADAPTERS } from "./kill/loop-models.ts";
 import { killLoop, printedLoop } from "./kill/loop.ts";
 import { STORES, type StoreName } from "./kill/open-store.ts";
 import { type Postgres, createDatabase, startPostgres } from "./postgres.ts";
@@ -30,6 +31,7 @@ Ends with 1 if something is wrong, with the evidence; the folder then stays.
 
   --store [NAME]  the stores alone: sqlite, filesystem, postgres or all (default: all)
   --on NAME       where sessions are driven: sqlite, postgres or all (default: all)
+  --model NAME    who asks the model: anthropic (the default), openai, openai-compatible, ai-sdk or all
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
   --faults        instead: lets the first, second, third … write or fsync of a short run fail (EIO, ENOSPC; once, and from
@@ -40,6 +42,7 @@ Ends with 1 if something is wrong, with the evidence; the folder then stays.
 Examples:
   npm run kill -- --cycles 200
   npm run kill -- --on sqlite --cycles 20 --seed 7
+  npm run kill -- --on sqlite --model all --cycles 40
   npm run kill -- --store
   npm run kill -- --store sqlite --cycles 200
   npm run kill -- --store postgres --seed 42
@@ -136,6 +139,7 @@ async function main(): Promise<void> {
     options: {
       store: { type: "boolean", default: false },
       on: { type: "string", default: "all" },
+      model: { type: "string", default: "anthropic" },
       cycles: { type: "string", default: "50" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       quick: { type: "boolean", default: false },
@@ -155,7 +159,7 @@ async function main(): Promise<void> {
   if (!Number.isInteger(cycles) || cycles < 1)
     throw new Error(`--cycles must be a positive number, not ${values.cycles}.`);
   if (!Number.isInteger(seed)) throw new Error(`--seed must be a number, not ${values.seed}.`);
-  if (!values.store) return killWorkers({ cycles, seed, on: values.on, json: values.json });
+  if (!values.store) return killWorkers({ cycles, seed, on: values.on, model: values.model, json: values.json });
   const stores = name === "all" ? STORES : [name as StoreName];
   if (values.faults) return tryFaults(stores);
   const folder = mkdtempSync(join(tmpdir(), "skein-kill-"));
@@ -182,11 +186,26 @@ async function main(): Promise<void> {
 }
 
 /** The workers of the loop, instead of the stores alone. */
-async function killWorkers(options: { cycles: number; seed: number; on: string; json: boolean }): Promise<void> {
-  const { cycles, seed, on, json } = options;
+async function killWorkers(options: {
+  cycles: number;
+  seed: number;
+  on: string;
+  model: string;
+  json: boolean;
+}): Promise<void> {
+  const { cycles, seed, on, model, json } = options;
+  const adapters = ADAPTERS.filter((name) => model === "all" || name === model);
+  if (adapters.length === 0)
+    throw new Error(`There is no model "${model}" to ask. There are: ${ADAPTERS.join(", ")}, all.`);
   if (on !== "sqlite" && on !== "postgres" && on !== "all")
     throw new Error(`Sessions are driven on sqlite, postgres or all, not on "${on}".`);
-  const outcomes = await killLoop({ cycles, seed, on, progress: (text) => process.stderr.write(`${text}\n`) });
+  const outcomes = await killLoop({
+    cycles,
+    seed,
+    on,
+    adapters,
+    progress: (text) => process.stderr.write(`${text}\n`),
+  });
   const violations = outcomes.flatMap((outcome) => outcome.violations);
   console.log(json ? JSON.stringify({ seed, outcomes }) : `\n${printedLoop(outcomes)}\n`);
   for (const violation of violations) console.error(JSON.stringify(violation));

@@ -23,6 +23,8 @@ const PATIENCE_MS = 45_000;
 export interface Measured {
   readonly times: readonly number[];
   readonly seconds: number;
+  /** The processor time of all sessions together. */
+  readonly processorMs: number;
   readonly megabytes: number;
 }
 

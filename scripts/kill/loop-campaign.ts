@@ -8,6 +8,7 @@ import type { History, StoredSession, Violation } from "../../packages/core/src/
 import { startEffectsServer } from "./effects-server.ts";
 import { createLoopClient } from "./loop-client.ts";
 import { begunIn } from "./loop-agent.ts";
+import type { AdapterName } from "./loop-models.ts";
 import type { LoopWorkerTask } from "./loop-worker.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
 import { createRandom } from "./random.ts";
@@ -18,6 +19,8 @@ export interface LoopCampaign {
   readonly cycles: number;
   readonly seed: number;
   readonly sessions?: number;
+  /** Who asks the model. */
+  readonly adapter: AdapterName;
   readonly delayMs?: readonly [least: number, most: number];
   /** Called between two kills, for example to restart the database. */
   readonly disturb?: () => Promise<void>;
@@ -26,6 +29,7 @@ export interface LoopCampaign {
 
 export interface LoopOutcome {
   readonly store: string;
+  readonly adapter: AdapterName;
   readonly kills: number;
   readonly prompts: number;
   readonly events: number;
@@ -51,6 +55,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
     store: campaign.store,
     place: campaign.place,
     modelUrl: simulator.url,
+    adapter: campaign.adapter,
     effectsUrl: effects.url,
     leaseMs: LEASE_MS,
   };
@@ -79,7 +84,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
       await client.begun(begin, begunIn(said));
       await campaign.disturb?.();
       campaign.progress?.(
-        `${campaign.store}: ${cycle + 1} of ${campaign.cycles} kills, ${client.operations.length} operations`,
+        `${campaign.store}, ${campaign.adapter}: ${cycle + 1} of ${campaign.cycles} kills, ${client.operations.length} operations`,
       );
     }
     worker = await startWorker(task);
@@ -97,9 +102,10 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
       mustFinish: true,
     };
     const events = sessions.flatMap((session) => session.events);
-    const calls = simulator.ledger.calls({ kind: "messages" });
+    const calls = simulator.ledger.calls();
     return {
       store: campaign.store,
+      adapter: campaign.adapter,
       kills: campaign.cycles,
       prompts: client.operations.filter(({ kind }) => kind === "prompt").length,
       events: events.length,

@@ -1,5 +1,4 @@
 /** A process that drives sessions with real tools, until somebody kills it. Its task comes as JSON in its argument. */
-import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createLocalEngine } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { timers } from "@skein/adapters/engines/timers";
@@ -16,12 +15,14 @@ import { createIds } from "@skein/protocol";
 import { z } from "zod";
 import { agent, begunLine } from "./loop-agent.ts";
 import type { Beginning } from "./loop-client.ts";
+import { type AdapterName, openLoopModel } from "./loop-models.ts";
 import { type Place, type StoreName, openStore } from "./open-store.ts";
 
 export interface LoopWorkerTask {
   readonly store: StoreName;
   readonly place: Place;
   readonly modelUrl: string;
+  readonly adapter: AdapterName;
   readonly effectsUrl: string;
   readonly leaseMs: number;
   /** A session that it begins by itself. */
@@ -52,7 +53,7 @@ const now = Date.now;
 const loop = createLoop({
   store,
   states: createStateCache({ store }),
-  models: onlyModel(createAnthropicModel({ apiKey: "kill", baseUrl: task.modelUrl })),
+  models: onlyModel(openLoopModel(task.adapter, task.modelUrl)),
   live: createMemoryLive(),
   files: undefined,
   subagents: undefined,

@@ -6,23 +6,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { table } from "../../bench/table.ts";
 import { createDatabase, startPostgres } from "../postgres.ts";
 import { type LoopOutcome, runLoopCampaign } from "./loop-campaign.ts";
+import type { AdapterName } from "./loop-models.ts";
 
 export interface LoopKillOptions {
   readonly cycles: number;
   readonly seed: number;
   readonly on: "sqlite" | "postgres" | "all";
+  readonly adapters: readonly AdapterName[];
   readonly progress?: (text: string) => void;
 }
 
 /** sqlite, postgres, and postgres whose server is crashed and restarted between the kills. */
-export async function killLoop({ cycles, seed, on, progress }: LoopKillOptions): Promise<readonly LoopOutcome[]> {
+export async function killLoop(options: LoopKillOptions): Promise<readonly LoopOutcome[]> {
+  const { cycles, seed, on, adapters, progress } = options;
   const folder = mkdtempSync(join(tmpdir(), "skein-kill-loop-"));
-  const common = { cycles, seed, ...(progress && { progress }) };
   const outcomes: LoopOutcome[] = [];
   try {
-    if (on !== "postgres")
-      outcomes.push(await runLoopCampaign({ ...common, store: "sqlite", place: { folder: join(folder, "sqlite") } }));
-    if (on !== "sqlite") outcomes.push(...(await onPostgres(common, folder)));
+    for (const adapter of adapters) {
+      const common = { cycles, seed, adapter, ...(progress && { progress }) };
+      const place = { folder: join(folder, `sqlite-${adapter}`) };
+      if (on !== "postgres") outcomes.push(await runLoopCampaign({ ...common, store: "sqlite", place }));
+      if (on !== "sqlite") outcomes.push(...(await onPostgres(common, folder)));
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -30,7 +35,7 @@ export async function killLoop({ cycles, seed, on, progress }: LoopKillOptions):
 }
 
 async function onPostgres(
-  common: { readonly cycles: number; readonly seed: number },
+  common: { readonly cycles: number; readonly seed: number; readonly adapter: AdapterName },
   folder: string,
 ): Promise<readonly LoopOutcome[]> {
   const server = await startPostgres({ settings: {}, prefix: "skein-kill-pg-" });
@@ -56,6 +61,7 @@ export function printedLoop(outcomes: readonly LoopOutcome[]): string {
   return table(
     [
       "on",
+      "model",
       "kills",
       "prompts",
       "events",
@@ -68,6 +74,7 @@ export function printedLoop(outcomes: readonly LoopOutcome[]): string {
     ],
     outcomes.map((outcome) => [
       outcome.store,
+      outcome.adapter,
       number(outcome.kills),
       number(outcome.prompts),
       number(outcome.events),

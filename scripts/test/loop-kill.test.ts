@@ -25,14 +25,20 @@ async function postgresPlace(): Promise<Place> {
   return { folder: folder(), url };
 }
 
+const sqlitePlace = async (): Promise<Place> => ({ folder: folder() });
+
 test.each([
-  ["sqlite", async (): Promise<Place> => ({ folder: folder() })],
-  ["postgres", postgresPlace],
+  ["sqlite", "anthropic", sqlitePlace],
+  ["sqlite", "openai", sqlitePlace],
+  ["sqlite", "openai-compatible", sqlitePlace],
+  ["sqlite", "ai-sdk", sqlitePlace],
+  ["postgres", "anthropic", postgresPlace],
 ] as const)(
-  "a worker that is killed again and again loses no prompt and repeats no effect on %s",
-  async (store, place) => {
+  "a worker that is killed again and again loses no prompt and repeats no effect on %s, with a model of %s",
+  async (store, adapter, place) => {
     const outcome = await runLoopCampaign({
       store,
+      adapter,
       place: await place(),
       cycles: 3,
       seed: 7,
@@ -52,7 +58,8 @@ async function twoWorkers(effectMs: number) {
   const simulator = await createSimulator();
   const effects = await startEffectsServer(() => effectMs);
   const store = await openStore("sqlite", place);
-  const task = { store: "sqlite" as const, place, modelUrl: simulator.url, effectsUrl: effects.url, leaseMs: LEASE_MS };
+  const asks = { adapter: "anthropic" as const, modelUrl: simulator.url };
+  const task = { store: "sqlite" as const, place, ...asks, effectsUrl: effects.url, leaseMs: LEASE_MS };
   const first = await startWorker(task);
   onTestFinished(async () => {
     await kill(first);

@@ -5,7 +5,14 @@
 import { appendFileSync } from "node:fs";
 import { setInterval } from "node:timers";
 
-export const { SIMULATOR: simulator, PROMPT: prompt, FOLDER: folder, EFFECTS: effects } = process.env;
+/** `ADAPTER` is the API that the model is asked by, for programs that know several. */
+export const {
+  ADAPTER: adapter = "anthropic",
+  SIMULATOR: simulator,
+  PROMPT: prompt,
+  FOLDER: folder,
+  EFFECTS: effects,
+} = process.env;
 export const MODEL = "claude-sonnet-4-5";
 export const TOOL = "add";
 export const DESCRIPTION = "Adds two numbers.";
@@ -25,9 +32,10 @@ export async function run({ turn, goOn }) {
   if (mode === "hang") return turn(0);
   if (mode === "go-on") return goOn ? goOn() : say({ cannot: true });
   const total = Number(count);
-  for (let n = 0; n < 20; n++) await turn(`warm-${n}`);
+  for (let n = 0; n < Number(process.env.WARM ?? 20); n++) await turn(`warm-${n}`);
   const times = [];
   let next = 0;
+  const used = process.cpuUsage();
   const started = performance.now();
   await Promise.all(
     Array.from({ length: Number(concurrency) }, async () => {
@@ -40,7 +48,8 @@ export async function run({ turn, goOn }) {
     }),
   );
   const seconds = (performance.now() - started) / 1000;
-  say({ times, seconds, megabytes: process.memoryUsage.rss() / 1e6 });
+  const { user, system } = process.cpuUsage(used);
+  say({ times, seconds, processorMs: (user + system) / 1000, megabytes: process.memoryUsage.rss() / 1e6 });
   process.exit();
 }
 

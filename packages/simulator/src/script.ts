@@ -37,7 +37,7 @@ export interface Step {
   readonly endEarly?: true | EndEarlyFault;
   /** Something else than an answer, with status 200. */
   readonly instead?: InsteadFault;
-  /** How the answer differs from what OpenAI itself sends. Only in Chat Completions. */
+  /** How the answer differs from what OpenAI itself sends. Only in Chat Completions, but for `changingIds`. */
   readonly quirks?: Quirks;
   /** Each byte of the body in a chunk of its own. */
   readonly oneByte?: boolean;
@@ -131,6 +131,8 @@ export interface Quirks {
   readonly index?: "missing" | "zero";
   /** Calls have no `id`. */
   readonly id?: "missing";
+  /** Deltas after the first of a call have another `id`; in the Responses API the item at its end has. */
+  readonly changingIds?: boolean;
   /** Every call in one delta. */
   readonly wholeCalls?: boolean;
   /** The deltas of several calls by turns. */

@@ -1,4 +1,14 @@
-import type { Answered, FileStore, AgentMemory, OutputSchema, Sessions, Store, Tool, Validate } from "@skein/core";
+import type {
+  Answered,
+  FileStore,
+  AgentMemory,
+  Hooks,
+  OutputSchema,
+  Sessions,
+  Store,
+  Tool,
+  Validate,
+} from "@skein/core";
 import type { Content, Event, Format, NewAgentConfig } from "@skein/protocol";
 import type { z } from "zod";
 import type { AgentResult } from "./agent-result.ts";
@@ -14,6 +24,8 @@ export interface AgentOptions<Output = unknown> extends Omit<
   readonly subagents?: readonly Agent[];
   /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
   readonly validate?: Validate;
+  /** Functions around model calls and tool calls: they may watch, change or refuse. */
+  readonly hooks?: Hooks;
   /** The type of the final answer: `output` of a result has it. A schema of zod 4, or a Standard Schema that can say its JSON Schema. */
   readonly output?: OutputSchema<Output>;
   /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */

@@ -6,6 +6,7 @@ import {
   type Engine,
   type EngineFactory,
   type FileStore,
+  type Hooks,
   type Live,
   type LoopDeps,
   type AgentMemory,
@@ -48,6 +49,7 @@ export interface RegisteredAgent {
   readonly agent: SessionAgent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate?: Validate | undefined;
+  readonly hooks?: Hooks | undefined;
   /** Checks and reads answers that have a type. */
   readonly output?: OutputCheck<unknown> | undefined;
   readonly memory?: AgentMemory | undefined;
@@ -208,7 +210,8 @@ export function createHost(options: HostOptions): Host {
     codeOf(state) {
       const registered = agents.get(state.agent?.name ?? "");
       const memory = registered?.memory ?? options.memoryNamed?.(state.agent?.memory_store_type ?? "none");
-      if (registered) return { tools: registered.tools, validate: checkOf(registered), memory };
+      if (registered)
+        return { tools: registered.tools, validate: checkOf(registered), memory, hooks: registered.hooks };
       const tools = state.agent ? toolsOf(state.agent, options.tools ?? NO_CODE.tools) : undefined;
       const output = state.agent?.output_schema && jsonOutputCheck(state.agent.output_schema);
       return tools && { ...NO_CODE, tools, memory, validate: checkOf({ output }) };

@@ -1,4 +1,12 @@
-import { type SessionAgent, type Tool, checkAgentSettings, defineTool, derivedId, outputCheck } from "@skein/core";
+import {
+  HOOK_NAMES,
+  type SessionAgent,
+  type Tool,
+  checkAgentSettings,
+  defineTool,
+  derivedId,
+  outputCheck,
+} from "@skein/core";
 import { KnownError, NewAgentConfig } from "@skein/protocol";
 import { z } from "zod";
 import type { Agent, AgentOptions } from "./agent-interface.ts";
@@ -72,6 +80,7 @@ const OWN_OPTIONS = [
   "tools",
   "subagents",
   "validate",
+  "hooks",
   "output",
   "memory",
   "files",
@@ -88,6 +97,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     tools = [],
     subagents = [],
     validate,
+    hooks,
     output,
     memory,
     files: _f,
@@ -127,11 +137,11 @@ function registration(options: AgentOptions): RegisteredAgent {
     // A custom memory has its own type name.
     config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
-  return { agent, tools: byName, validate, output: check, memory };
+  return { agent, tools: byName, validate, hooks, output: check, memory };
 }
 
 /** Checks the types of parts for callers without TypeScript: a mistake here would appear far away. */
-function checkParts({ tools = [], subagents = [], validate }: AgentOptions): void {
+function checkParts({ tools = [], subagents = [], validate, hooks = {} }: AgentOptions): void {
   const refuse = (sentence: string): never => {
     throw new KnownError("invalid", sentence);
   };
@@ -143,6 +153,11 @@ function checkParts({ tools = [], subagents = [], validate }: AgentOptions): voi
   if (noTool !== -1) refuse(`tools[${noTool}] is no tool. Make it with defineTool.`);
   const noAgent = subagents.findIndex((agent) => !parts.has(agent));
   if (noAgent !== -1) refuse(`subagents[${noAgent}] is no agent. Make it with createAgent.`);
+  for (const [name, hook] of Object.entries(hooks)) {
+    if (!(HOOK_NAMES as readonly string[]).includes(name))
+      refuse(`hooks: There is no hook "${name}". There are ${HOOK_NAMES.join(", ")}.`);
+    if (typeof hook !== "function") refuse(`hooks: "${name}" must be a function.`);
+  }
   if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
 }
 

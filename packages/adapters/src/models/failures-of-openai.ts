@@ -42,13 +42,13 @@ export function cutStream(): ModelFailure {
   );
 }
 
-/** Refuses what answers without being a model: a web page at a wrong address, say. */
+/** Refuses what answers without being a model: a web page at a wrong address, or of a proxy that has a problem for a moment. */
 export function checkStream({ headers }: Response, url: string): void {
   const type = headers.get("content-type") ?? "";
   if (!type.startsWith("text/html")) return;
   throw new ModelFailure(
     { code: "no_model", message: `A web page answered at ${url}, not a model. Check the address of the model.` },
-    { retryable: false },
+    { retryable: true, mostRetries: 1 },
   );
 }
 

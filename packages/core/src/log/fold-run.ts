@@ -14,6 +14,7 @@ import { approvedInput, isApproval } from "../run/approval.ts";
 import { isPoisoned } from "../run/rules.ts";
 import type { CountedCall } from "./counted-call.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
+import { hookSaid } from "./hook-said.ts";
 import { reserve } from "./reservations.ts";
 import { SPEND_AWAIT, type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 
@@ -96,6 +97,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       return;
     case "step.generated": {
       const { data } = event;
+      const asked = run.call?.model ?? data.model;
       run.call = null;
       noAttempts(run);
       if (data.container_id !== null) state.containerId = data.container_id;
@@ -103,11 +105,12 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
       state.reservations = [];
       if (data.purpose === "title") run.titleTried = true;
       if (data.purpose === "title" || data.purpose === "compaction") return;
+      run.modelHook = null;
       run.stopReason = data.stop_reason;
       run.lastPurpose = data.purpose;
       run.answerValid = false;
       run.compactionChecked = false;
-      run.files.push(...generatedFiles(data.content, data.step));
+      run.files.push(...generatedFiles(data.content).map((fileId) => ({ fileId, step: data.step, model: asked })));
       run.stepDone = true;
       run.replyId = data.message_id;
       run.unread = [];
@@ -200,8 +203,10 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "runtime.noticed":
       if (event.data.subtype === TOOLS_NOTICED) run.noticed.push(String(event.data.notice["text"]));
       return;
-    case "runtime.started":
     case "hook.called":
+      hookSaid(run, openCall(run, event.data.tool_use_id ?? ""), event.data);
+      return;
+    case "runtime.started":
     case "memory.saved":
     case "memory.restored":
     case "file.generated":
@@ -233,6 +238,7 @@ function callsIn(content: Content): CallState[] {
       name: block.name,
       input: block.input,
       isChanged: false,
+      hook: null,
       phase: "asked",
       awaiting: null,
       openedAt: null,
@@ -312,11 +318,10 @@ function contextTokens(usage: Usage): number {
 }
 
 /** Files that code execution left behind: the result blocks of server tools name them, at any depth. */
-function generatedFiles(content: Content, step: number): { fileId: string; step: number }[] {
+function generatedFiles(content: Content): readonly string[] {
   return blocksOf(content)
     .filter(({ type }) => type.endsWith("code_execution_tool_result"))
-    .flatMap((block) => fileIds(block["content"]))
-    .map((fileId) => ({ fileId, step }));
+    .flatMap((block) => fileIds(block["content"]));
 }
 
 function fileIds(value: unknown): readonly string[] {

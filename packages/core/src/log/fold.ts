@@ -182,6 +182,7 @@ function newRun(state: SessionState, started: FactData<"session.started">, at: s
     retryAt: null,
     fallback: null,
     schemaRefused: false,
+    modelHook: null,
     calls: [],
     resultsMessageId: null,
     stopReason: null,

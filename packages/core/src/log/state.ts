@@ -22,8 +22,10 @@ export interface CallState {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: unknown;
-  /** Whoever approved the call gave it another input than the model. */
+  /** Whoever approved the call, or a hook of the agent, gave it another input than the model. */
   readonly isChanged: boolean;
+  /** What a hook of the agent said before the call; null if none said anything. */
+  hook: { readonly decision: "allow" | "deny" | "ask"; readonly reason: string | null } | null;
   /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
   phase: "asked" | "started" | "waiting" | "done";
   /** What it waits for, while it waits. */
@@ -66,6 +68,8 @@ export interface RunState {
   fallback: { readonly model: string; attemptsBefore: number } | null;
   /** The provider rejected the schema of the answer, which is asked for by a tool since. */
   schemaRefused: boolean;
+  /** What a hook of the agent said before the current step; null if none said anything. */
+  modelHook: { readonly system?: string; readonly maxTokens?: number; readonly refusal?: string } | null;
   calls: CallState[];
   /** The message that will carry the results of `calls`. */
   resultsMessageId: string | null;
@@ -74,8 +78,8 @@ export interface RunState {
   lastPurpose: FactData<"step.started">["purpose"];
   /** The last reply passed the agent's own check, or needs none. */
   answerValid: boolean;
-  /** Files that the model made and that are neither stored nor given up. */
-  files: { readonly fileId: string; readonly step: number }[];
+  /** Files that a model made and that are neither stored nor given up. Only the model's own provider has them. */
+  files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
   cancelRequested: boolean;
   cancelReason: string | null;

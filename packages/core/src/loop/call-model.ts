@@ -1,5 +1,5 @@
 import {
-  type ContentBlock,
+  ContentBlock,
   type Fact,
   type FactData,
   type Failure,
@@ -9,14 +9,22 @@ import {
   isToolUse,
   textOf,
 } from "@skein/protocol";
+import { z } from "zod";
 import type { Live } from "../live/live.ts";
 import { createOffsets } from "../live/live.ts";
-import { type ModelAbilities, type ModelCatalog, ModelFailure, type ModelReply } from "../ports/model.ts";
+import {
+  type ModelAbilities,
+  type ModelCall,
+  type ModelCatalog,
+  ModelFailure,
+  type ModelReply,
+} from "../ports/model.ts";
 import type { AgentMemory } from "../ports/agent-memory.ts";
 import { stepFailed, stepGenerated, stepRetried, titleGenerated } from "../run/facts/index.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { brokenCall, callKeyOf, interruptedAnswer } from "./abandoned-call.ts";
 import { type Arrived, type ArrivingAnswer, createArrivingAnswer } from "../run/arriving-answer.ts";
+import { type Hooks, callHook } from "./hooks.ts";
 import { compactedBySummary } from "./compaction.ts";
 import { refusesSchema } from "../model/output-format.ts";
 import { knownCalls } from "./tool-pairs.ts";
@@ -30,6 +38,7 @@ export interface CallDeps {
   readonly ids: Ids;
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
+  readonly hooks?: Hooks | undefined;
   /** Receives the answer while it arrives, so that its part is known if the call is ended. */
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
@@ -49,20 +58,24 @@ export async function callModel(
   try {
     const publish = publisher(state, call, messageId, deps);
     const model = deps.models.named(state.tenant, call.model);
+    const asked = callOf(state, call.purpose, call.max_tokens);
+    refuseWithoutTools(asked, model.abilities);
     const reply = await model.call(
-      callOf(state, call.purpose, call.max_tokens),
+      asked,
       (event) => {
         answer.add(event);
         publish(event);
       },
       signal,
     );
-    refuseRepeated(state, reply);
+    const hooked = await afterHook(state, call, reply, { ...deps, signal });
+    if (signal.aborted) return [];
+    refuseRepeated(state, hooked.reply);
     const durationMs = Math.max(0, deps.now() - started);
-    const generated = replied(call, { reply, messageId, durationMs, price: model.price }, deps);
+    const generated = replied(call, { reply: hooked.reply, messageId, durationMs, price: model.price }, deps);
     const text = textOf([...reply.content]);
     if (call.purpose === "title") return [generated, ...titled(text)];
-    if (call.purpose !== "compaction") return [generated];
+    if (call.purpose !== "compaction") return [...hooked.facts, generated];
     return [generated, ...(await compactedBySummary(state, current, { summary: text, durationMs }, deps))];
   } catch (error) {
     if (signal.aborted) return [];
@@ -72,6 +85,35 @@ export async function callModel(
   } finally {
     deps.live.clear(state.sessionId);
   }
+}
+
+/** What the agent's hook makes of an answer. One that it refuses was paid for all the same. */
+async function afterHook(
+  state: SessionState,
+  { purpose }: FactData<"step.started">,
+  reply: ModelReply,
+  { hooks, now, signal }: CallDeps & { readonly signal: AbortSignal },
+): Promise<{ readonly reply: ModelReply; readonly facts: readonly Fact[] }> {
+  const hook = hooks?.afterModelCall;
+  if (!hook || (purpose !== "step" && purpose !== "summary")) return { reply, facts: [] };
+  const event = "after_model_call";
+  const { change, refusal, facts } = await callHook({ event, hook, about: reply }, { state, signal, now });
+  if (refusal !== undefined)
+    throw new ModelFailure(
+      { code: "hook_refused", message: refusal },
+      { retryable: false, begun: { usage: reply.usage, whole: true } },
+    );
+  if (change && !z.array(ContentBlock).safeParse(change.content).success)
+    throw new Error("afterModelCall: Expected `content` with content blocks.");
+  return { reply: change ? { ...reply, content: change.content } : reply, facts };
+}
+
+/** Rejects a call of a model without tools for an agent that has some: it would answer as if there were none. */
+function refuseWithoutTools({ model, tools, serverTools }: ModelCall, abilities: ModelAbilities): void {
+  const count = tools.length + serverTools.length;
+  if (abilities.tools || count === 0) return;
+  const message = `The model ${model} cannot use tools, and the agent has ${count}. Choose another model, or an agent without tools; if the model can use them, set its ability "tools".`;
+  throw new ModelFailure({ code: "no_tools", message }, { retryable: false });
 }
 
 /** Rejects a reply that repeats the id of an earlier tool call: ids identify calls, and the API rejects repeated ones. */

@@ -50,7 +50,7 @@ export function decideCalls(state: SessionState, current: RunState, now: number,
   if (opened.length > 0) return appendFacts(...opened);
   if (current.calls.every(({ phase }) => phase === "done"))
     return appendFacts(messageEntered(state, current.resultsMessageId ?? ""));
-  const effects = current.calls.flatMap((call) => effectsOf(call, view.tools.get(call.name)));
+  const effects = current.calls.flatMap((call) => effectsOf(call, view.tools.get(call.name), view));
   if (effects.length > 0) return runEffects(...effects);
   const expiries = current.calls.flatMap(({ phase, expiresAt }) =>
     phase === "waiting" && expiresAt !== null ? [Date.parse(expiresAt)] : [],
@@ -153,7 +153,13 @@ function openings(state: SessionState, current: RunState, now: number, view: Vie
       facts.push(toolClosed(current, call, { outcome: "failed", content: problem }));
       continue;
     }
-    const kind = awaited(tool, call);
+    if (call.hook?.decision === "deny") {
+      const content = call.hook.reason ?? "A hook refused this call.";
+      facts.push(toolClosed(current, call, { outcome: "failed", content }));
+      continue;
+    }
+    if (pendingCheck(call, tool, view)) continue;
+    const kind = awaited(tool, call, view);
     if (kind) awaits.push({ ...call, kind, expiresAt: tool.timeoutMs === null ? null : now + tool.timeoutMs });
     else if (tool.executor === "backend" && running < limit) {
       running += 1;
@@ -174,15 +180,36 @@ function misfit(tool: Tool, call: CallState): string | undefined {
   }
 }
 
-function awaited(tool: Tool, call: CallState): OpenedAwait["kind"] | undefined {
-  if (!call.approved && tool.needsApproval(call.input)) return "approval";
+/** The check that a call still needs before it begins: the agent's hook, or a rule about approvals that takes its time. */
+function pendingCheck(call: CallState, tool: Tool, view: View): Effect | undefined {
+  const { toolUseId } = call;
+  const { checks } = view;
+  if (view.hooks?.beforeToolCall && !call.hook && !checks?.seen.has(toolUseId))
+    return { kind: "hook-call", key: `hook/${toolUseId}`, toolUseId };
+  if (call.approved || call.hook?.decision === "ask" || !checks || checks.approvals.has(toolUseId)) {
+    const isOpen = !call.approved && checks?.approvals.get(toolUseId) instanceof Promise;
+    return isOpen ? { kind: "check-approval", key: `approval/${toolUseId}`, toolUseId } : undefined;
+  }
+  checks.approvals.set(toolUseId, tool.needsApproval(call.input));
+  return pendingCheck(call, tool, view);
+}
+
+function awaited(tool: Tool, call: CallState, { checks }: View): OpenedAwait["kind"] | undefined {
+  if (!call.approved && (call.hook?.decision === "ask" || asksPeople(tool, call, checks))) return "approval";
   if (tool.executor === "frontend") return "frontend_tool";
   return tool.executor === "question" ? "question" : undefined;
 }
 
+/** Whether a person is asked about a call. A rule that has not answered has not said no. */
+function asksPeople(tool: Tool, call: CallState, checks: View["checks"]): boolean {
+  return (checks?.approvals.get(call.toolUseId) ?? tool.needsApproval(call.input)) !== false;
+}
+
 /** The effects of a call. Starting a subagent twice is harmless, because its id is derived from the call. */
-function effectsOf(call: CallState, tool: Tool | undefined): readonly Effect[] {
+function effectsOf(call: CallState, tool: Tool | undefined, view: View): readonly Effect[] {
   const { toolUseId } = call;
+  const check = call.phase === "asked" && tool ? pendingCheck(call, tool, view) : undefined;
+  if (check) return [check];
   if (call.phase === "started") return [{ kind: "run-tool", key: `tool/${toolUseId}`, toolUseId }];
   if (call.phase === "asked" && tool?.executor === "subagent")
     return [{ kind: "start-subagent", key: `subagent/${toolUseId}`, toolUseId }];

@@ -26,7 +26,8 @@ export function startStep(
 ): Decision {
   const { agent } = state;
   if (!agent) return runEffects();
-  const wanted = purpose === "title" ? 64 : affordable(state, current, { now, model });
+  const most = purpose === "step" ? (current.modelHook?.maxTokens ?? Infinity) : Infinity;
+  const wanted = purpose === "title" ? 64 : Math.min(most, affordable(state, current, { now, model }));
   const key = spendKey(current, purpose);
   const paid = spending?.(key);
   if (spending && !paid) return runEffects({ kind: "reserve-spend", key, maxTokens: wanted });

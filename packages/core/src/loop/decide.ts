@@ -15,7 +15,7 @@ import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { abandonedCall } from "./abandoned-call.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
 import { cannotPay, needsSummary, startStep, stepToRun } from "./decide-step.ts";
-import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
+import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil, stepName } from "./decision.ts";
 import { brokenPairs, hasResults } from "./tool-pairs.ts";
 
 /** The most notices of a run: a tool server that fails repeatedly must not fill the log. */
@@ -170,6 +170,11 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
   }
   const broke = cannotPay(state, current, { ...view, now, purpose });
   if (broke) return end(state, current, { now, view }, broke);
+  if (view.hooks?.beforeModelCall && !current.modelHook && !view.checks?.seen.has(stepName(current)))
+    return runEffects({ kind: "hook-model", key: `hook/${stepName(current)}` });
+  const refusal = current.modelHook?.refusal;
+  if (refusal !== undefined)
+    return end(state, current, { now, view }, endWith({ code: "hook_refused", message: refusal }));
   return startStep(state, current, { ...view, purpose, now });
 }
 

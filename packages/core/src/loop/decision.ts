@@ -1,6 +1,8 @@
 import type { Fact } from "@skein/protocol";
 import type { Model } from "../ports/model.ts";
 import type { Tool } from "../ports/tool.ts";
+import type { RunState } from "../log/state.ts";
+import type { Hooks } from "./hooks.ts";
 import type { Spending } from "../shares/spend-gate.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
 
@@ -17,6 +19,10 @@ export interface View {
   /** What became of the money that is reserved before each call; undefined if the operator has no caps. */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
+  /** Which calls the agent's hooks want to see before they begin. */
+  readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
+  /** What became of checks before calls that are no facts. */
+  readonly checks?: Checks | undefined;
   /** The notices about tools so far. */
   readonly notices: readonly string[];
   /** Whether the agent's code checks final answers, and how often it may send one back. */
@@ -33,9 +39,25 @@ export interface View {
   readonly lastProblem?: string;
 }
 
+/** Checks before calls, of one driver: hooks that only watched, and rules about approvals that take their time. */
+export interface Checks {
+  /** Steps and calls, by their names, that a hook has seen. */
+  readonly seen: Set<string>;
+  /** Whether a person is asked about a call, or the promise that says it. */
+  readonly approvals: Map<string, boolean | Promise<boolean>>;
+}
+
+/** The name of the step whose model call is next. */
+export function stepName({ runId, step, stepDone }: RunState): string {
+  return `${runId}/${stepDone ? step + 1 : step}`;
+}
+
 /** Something that should be running. Its key identifies it, so that it is started once. */
 export type Effect = { readonly key: string } & (
   | { readonly kind: "call-model" }
+  | { readonly kind: "hook-model" }
+  | { readonly kind: "hook-call"; readonly toolUseId: string }
+  | { readonly kind: "check-approval"; readonly toolUseId: string }
   | { readonly kind: "run-tool"; readonly toolUseId: string }
   | { readonly kind: "start-subagent"; readonly toolUseId: string }
   | { readonly kind: "cancel-subagent"; readonly toolUseId: string }

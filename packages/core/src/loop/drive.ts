@@ -9,7 +9,7 @@ import type { Lease, Store } from "../ports/store.ts";
 import type { Tool } from "../ports/tool.ts";
 import { decide, nextRun } from "./decide.ts";
 import type { Spending } from "../shares/spend-gate.ts";
-import type { Decision, View } from "./decision.ts";
+import type { Checks, Decision, View } from "./decision.ts";
 import { type PerformDeps, perform } from "./perform.ts";
 import { abandonedCall, callKeyOf } from "./abandoned-call.ts";
 import { modelOf } from "./request.ts";
@@ -21,9 +21,13 @@ export interface AgentCode {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate: PerformDeps["validate"];
   readonly memory: PerformDeps["memory"];
+  readonly hooks?: PerformDeps["hooks"];
 }
 
-export interface LoopDeps extends Omit<PerformDeps, "tools" | "validate" | "memory" | "arriving" | "paid"> {
+export interface LoopDeps extends Omit<
+  PerformDeps,
+  "tools" | "validate" | "memory" | "hooks" | "checks" | "arriving" | "paid"
+> {
   readonly store: Store;
   readonly states: StateCache;
   /** The code of a session's agent; undefined if this process does not have it. */
@@ -96,9 +100,15 @@ async function driveSession(
   const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
   /** What became of reservations, by the key of their effect. */
   const paid = new Map<string, Spending>();
-  const running = createRunningEffects((effect, stop) =>
-    perform(effect, log.state, { ...deps, ...code, arriving, paid: (key, answer) => void paid.set(key, answer) }, stop),
-  );
+  const checks: Checks = { seen: new Set(), approvals: new Map() };
+  const parts = {
+    ...deps,
+    ...code,
+    arriving,
+    checks,
+    paid: (key: string, answer: Spending) => void paid.set(key, answer),
+  };
+  const running = createRunningEffects((effect, stop) => perform(effect, log.state, parts, stop));
   const stopListening = log.onNews(running.nudge);
   const grace = createGrace(signal, running.nudge, deps);
 
@@ -114,6 +124,7 @@ async function driveSession(
       startedHere = startedIn(batch.events) ?? startedHere;
       return {
         ...viewOf(lease, code as AgentCode, { startedHere, problem, model: modelIn(batch, deps) }),
+        checks,
         arrived: () => arrivingAnswer?.soFar(),
         onlyRun: claimed.onlyRun,
         refusal: claimed.refusal,
@@ -250,6 +261,7 @@ function viewOf(
     startedHere,
     model,
     tools: code.tools,
+    hooks: code.hooks,
     notices: [...sources].flat(),
     validates: code.validate !== undefined,
     maxValidationFailures: MAX_VALIDATION_FAILURES,

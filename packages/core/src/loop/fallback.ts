@@ -2,7 +2,7 @@ import type { ModelFailure } from "../ports/model.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { firstModelOf } from "./request.ts";
 
-/** Failures that no retry mends and that another model does not have: the provider refuses this key, or has no such model. */
+/** Failures that no retry mends and that another model does not have: the provider refuses this key, or has no such model, or it lacks tools. */
 const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
   "authentication_error",
   "permission_error",
@@ -10,6 +10,7 @@ const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
   "not_found_error",
   "unknown_model",
   "no_model",
+  "no_tools",
 ]);
 
 /**

@@ -1,4 +1,4 @@
-import { type Fact, type Ids, addPicos, textOf } from "@skein/protocol";
+import { type AgentConfig, type Fact, type Ids, addPicos, textOf } from "@skein/protocol";
 import { reservedMicros } from "../log/reservations.ts";
 import type { Live } from "../live/live.ts";
 import type { ModelCatalog } from "../ports/model.ts";
@@ -15,8 +15,10 @@ import { MEMORY_ANSWERS, askMemory } from "./ask-memory.ts";
 import { compact } from "./compaction.ts";
 import { cancelledCall } from "./decide-calls.ts";
 import { type SpendGate, type Spending, mostInputTokens } from "../shares/spend-gate.ts";
-import type { Effect } from "./decision.ts";
-import { modelOf } from "./request.ts";
+import { type Checks, type Effect, stepName } from "./decision.ts";
+import { stepToRun } from "./decide-step.ts";
+import { type Hooks, hookModelCall, hookToolCall } from "./hooks.ts";
+import { callOf, modelOf, outputLimit } from "./request.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
 import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
@@ -48,6 +50,8 @@ export interface PerformDeps {
   readonly ids: Ids;
   readonly random: () => number;
   readonly arriving: CallDeps["arriving"];
+  readonly hooks?: Hooks | undefined;
+  readonly checks: Checks;
   /** Reserves money before each call, if the operator has caps. */
   readonly spend?: SpendGate | undefined;
   /** Receives what became of a reservation. */
@@ -80,6 +84,28 @@ export async function perform(
       const { price, simulated } = deps.models.named(state.tenant, model);
       const call = { model, price, simulated, inputTokens: mostInputTokens(state), maxTokens: effect.maxTokens };
       if (deps.spend) deps.paid(effect.key, await deps.spend.reserve(state, call, signal));
+      return [];
+    }
+    case "hook-model": {
+      const { hooks, checks } = deps;
+      const asked = callOf(state, stepToRun(state, current), outputLimit(state.agent as AgentConfig));
+      const facts =
+        hooks?.beforeModelCall && (await hookModelCall(asked, hooks.beforeModelCall, { ...deps, state, signal }));
+      checks.seen.add(stepName(current));
+      return facts ?? [];
+    }
+    case "hook-call": {
+      const call = current.calls.find(({ toolUseId }) => toolUseId === effect.toolUseId);
+      const hook = deps.hooks?.beforeToolCall;
+      const facts = call && hook ? await hookToolCall(call, hook, { ...deps, state, signal }) : [];
+      deps.checks.seen.add(effect.toolUseId);
+      return facts;
+    }
+    case "check-approval": {
+      const { approvals } = deps.checks;
+      // A rule that fails has not said no: then a person decides.
+      const asks = await Promise.resolve(approvals.get(effect.toolUseId)).catch(() => true);
+      approvals.set(effect.toolUseId, asks !== false);
       return [];
     }
     case "run-tool":

@@ -40,7 +40,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
   return {
     model: modelOf(state),
     sessionId: state.sessionId,
-    system: agent.system_prompt,
+    system: (purpose === "step" || purpose === "summary" ? state.run?.modelHook?.system : null) ?? agent.system_prompt,
     turns,
     ...(lasts && { growing: conversationTurns }),
     tools: agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({

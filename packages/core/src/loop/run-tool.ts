@@ -4,11 +4,13 @@ import type { Subagents } from "../ports/subagents.ts";
 import { LONGEST_SLEEP, type Timers } from "../ports/timers.ts";
 import { leftToSpend } from "../run/budget.ts";
 import { awaitOpened, toolClosed, toolCompleted } from "../run/facts/index.ts";
-import type { RunState, SessionState } from "../log/state.ts";
+import type { CallState, RunState, SessionState } from "../log/state.ts";
+import { type Hooks, callHook } from "./hooks.ts";
 import { type Tool, resultContent } from "../ports/tool.ts";
 
 export interface ToolDeps {
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly hooks?: Hooks | undefined;
   readonly timers: Timers;
   readonly now: () => number;
   /** Where programs of a session run, if this process has rules about that. */
@@ -72,13 +74,36 @@ export async function runTool(
     timers: deps.timers,
   });
   if (signal.aborted) return [];
-  const content = call.isChanged ? withChange(call.input, outcome.content) : outcome.content;
-  return [toolCompleted(current, call, { ...outcome, content, durationMs: Math.max(0, deps.now() - started) })];
+  const durationMs = Math.max(0, deps.now() - started);
+  const hooked = await afterHook(state, call, outcome, { ...deps, signal });
+  if (signal.aborted) return [];
+  const result = { ...outcome, ...hooked.result };
+  const content = call.isChanged ? withChange(call.input, result.content) : result.content;
+  return [...hooked.facts, toolCompleted(current, call, { ...result, content, durationMs })];
+}
+
+/** What the agent's hook makes of a result. It has no say about whether the tool has run. */
+async function afterHook(
+  state: SessionState,
+  { toolUseId, name, input }: CallState,
+  { content, isError }: ToolOutcome,
+  { hooks, now, signal }: ToolDeps & { readonly signal: AbortSignal },
+): Promise<{ readonly result?: Pick<ToolOutcome, "content" | "isError">; readonly facts: readonly Fact[] }> {
+  const hook = hooks?.afterToolCall;
+  if (!hook) return { facts: [] };
+  const call = { toolUseId, name, input };
+  const about = { ...call, content, isError };
+  const { change, refusal, facts } = await callHook(
+    { event: "after_tool_call", hook, about, call },
+    { state, signal, now },
+  );
+  if (refusal !== undefined) return { result: { content: refusal, isError: true }, facts };
+  return change ? { result: { content: resultContent(change.content), isError }, facts } : { facts };
 }
 
 /** The model still has the input that it asked for in mind: it is told that another one ran. */
 function withChange(input: unknown, content: Content): Content {
-  const note = `Before this call ran, a person changed its input to ${JSON.stringify(input)}.`;
+  const note = `Before this call ran, its input was changed to ${JSON.stringify(input)}.`;
   return typeof content === "string" ? `${note}\n${content}` : [{ type: "text", text: note }, ...content];
 }
 

@@ -13,16 +13,18 @@ export async function storeFile(
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   const current = state.run as RunState;
-  const step = current.files.find((file) => file.fileId === fileId)?.step ?? current.step;
-  const place = { runId: current.runId, step };
+  const made = current.files.find((file) => file.fileId === fileId);
+  const place = { runId: current.runId, step: made?.step ?? current.step };
+  // The model that made it: another may be asked by now.
+  const name = made?.model ?? modelOf(state);
   const failed = (error: Failure, filename: string | null): Fact => fileFailed(place, { fileId, filename, error });
   if (!deps.files)
     return [failed({ code: "no_file_store", message: "No place for generated files is configured." }, null)];
   let filename: string | null = null;
   try {
     const started = deps.now();
-    const model = deps.models.named(state.tenant, modelOf(state));
-    if (!model.download) throw new Error(`The provider of ${modelOf(state)} has no files to download.`);
+    const model = deps.models.named(state.tenant, name);
+    if (!model.download) throw new Error(`The provider of ${name} has no files to download.`);
     const file = await model.download(fileId, signal);
     filename = file.filename;
     const downloadMs = Math.max(0, deps.now() - started);

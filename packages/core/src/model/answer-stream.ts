@@ -35,8 +35,6 @@ export interface AnswerStream {
 }
 
 const BYTES_PER_TOKEN = 4;
-/** No model writes more in one answer: what does is broken, and would fill the memory. */
-const MOST_CHARACTERS = 32 * 1024 * 1024;
 
 /** `answerTool` is the name of the tool whose input is the answer, if the call has one. */
 export function createAnswerStream(
@@ -80,11 +78,6 @@ export function createAnswerStream(
 
   function count(piece: string): void {
     characters += piece.length;
-    if (characters > MOST_CHARACTERS)
-      throw new ModelFailure(
-        { code: "stream_broken", message: "The model's answer does not end: it has more than 32 million characters." },
-        { retryable: false },
-      );
   }
 
   function write(kind: Kind, piece: string): number {

@@ -8,6 +8,9 @@ interface Block {
   json: string;
 }
 
+/** No model writes more in one answer: what does is broken, and would fill the memory. */
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+
 /**
  * Puts an answer together from its stream, which is in the words of the Messages API.
  *
@@ -20,6 +23,16 @@ export function createReply(by?: string) {
   let usage: Usage = { input_tokens: 0, output_tokens: 0 };
   let containerId: string | null = null;
   let ended = false;
+  let characters = 0;
+
+  function count(delta: Record<string, unknown>): void {
+    for (const piece of Object.values(delta)) characters += typeof piece === "string" ? piece.length : 0;
+    if (characters > MOST_CHARACTERS)
+      throw new ModelFailure(
+        { code: "stream_broken", message: "The model's answer does not end: it has more than 32 million characters." },
+        { retryable: false },
+      );
+  }
 
   return {
     add(event: ModelStreamEvent): void {
@@ -33,9 +46,12 @@ export function createReply(by?: string) {
         case "content_block_start":
           blocks.set(index, { block: { ...(event["content_block"] as ContentBlock) }, json: "" });
           return;
-        case "content_block_delta":
-          addDelta(blocks.get(index), event["delta"] as Record<string, unknown>);
+        case "content_block_delta": {
+          const delta = event["delta"] as Record<string, unknown>;
+          count(delta);
+          addDelta(blocks.get(index), delta);
           return;
+        }
         case "content_block_stop":
           finishBlock(blocks.get(index));
           return;

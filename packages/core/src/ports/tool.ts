@@ -27,8 +27,8 @@ export interface Tool {
   readonly policy: "once" | "repeatable";
   /** The time limit of a call, or of the wait for its answer. Null for none. */
   readonly timeoutMs: number | null;
-  /** Whether a person must allow this call before it runs. */
-  readonly needsApproval: (input: unknown) => boolean;
+  /** Whether a person must allow this call before it runs. It may take its time to say so. */
+  readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   /** Returns the checked input, or throws an error whose message is a sentence for the model. */
   readonly parse: (input: unknown) => unknown;
   /** Runs a backend tool with checked input. The model sees the result, or the message of the error that it throws. */
@@ -51,7 +51,7 @@ export interface ToolOptions<Schema extends z.core.$ZodType | JsonObject> {
   readonly executor?: Tool["executor"];
   readonly policy?: Tool["policy"];
   readonly timeoutMs?: number;
-  readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean);
+  readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean | Promise<boolean>);
   readonly run?: (input: InputOf<Schema>, context: ToolContext) => unknown;
   readonly subagent?: string;
 }
@@ -99,9 +99,10 @@ export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options:
 }
 
 /** A rule that fails has not said no: then a person decides. */
-function asks(rule: () => boolean): boolean {
+function asks(rule: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
   try {
-    return rule();
+    const answer = rule();
+    return answer instanceof Promise ? answer.then(Boolean, () => true) : answer;
   } catch {
     return true;
   }

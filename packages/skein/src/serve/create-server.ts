@@ -16,13 +16,11 @@ export interface ServerOptions extends SkeinConfig {
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
 }
 
+const OPTIONS = "port host store data files log limits retention agents tools claude policy models".split(" ");
+
 /** The server of `skein serve` inside another program. Options that are left out come from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
-  refuseUnknown(
-    options,
-    ["port", "host", "store", "data", "files", "limits", "retention", "log", "agents", "tools", "claude", "policy"],
-    "createServer",
-  );
+  refuseUnknown(options, OPTIONS, "createServer");
   // Loaded here: a program that only makes agents does not need them.
   const { codeOf, serveSettings, startServer } = await import("./index.ts");
   const {
@@ -38,10 +36,11 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
     tools = [],
     claude = {},
     policy = {},
+    models = {},
   } = options;
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
-  const code = codeOf({ agents, tools, claude, limits, retention, policy });
+  const code = codeOf({ agents, tools, claude, limits, retention, policy, models });
   // The program's options have precedence over the environment.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
-import { type AnswerStream, type ModelReply, callIdOf } from "@skein/core";
+import { type AnswerStream, ModelFailure, type ModelReply, callIdOf } from "@skein/core";
 import type { Usage } from "@skein/protocol";
 import { countedUsage } from "../counted-usage.ts";
 import { cutStream } from "../failures-of-openai.ts";
@@ -19,7 +19,21 @@ interface PartReader {
 /** Reads the parts of a stream. An answer counts only if the provider said its end and no part was an error. */
 export function createPartReader(answer: AnswerStream): PartReader {
   const blocks = new Map<string, { index?: number; metadata?: SharedV4ProviderMetadata }>();
+  /** Calls whose input has begun and that were not told whole. */
+  const calls = new Map<string, { readonly name: string; input: string }>();
+  let hasBegun = false;
   let finish: { readonly usage: LanguageModelV4Usage; readonly finishReason: LanguageModelV4FinishReason } | undefined;
+
+  /** The id under which the input of a call was written. Some providers tell the whole call under another one. */
+  function writtenId({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string }) {
+    if (calls.has(toolCallId)) return toolCallId;
+    return [...calls].find(([, call]) => call.name === toolName && call.input === input)?.[0];
+  }
+
+  function write(id: string, delta: string): void {
+    const call = calls.get(id);
+    if (call) call.input += delta;
+  }
 
   function blockOf(id: string, metadata: SharedV4ProviderMetadata | undefined) {
     const block = blocks.get(id) ?? {};
@@ -46,9 +60,11 @@ export function createPartReader(answer: AnswerStream): PartReader {
 
   return {
     add(part) {
+      const isFirst = !hasBegun;
+      if (part.type !== "stream-start" && part.type !== "finish") hasBegun = true;
       switch (part.type) {
         case "error":
-          throw partFailure(part.error);
+          throw isFirst && isNoResponse(part.error) ? noAnswer() : partFailure(part.error);
         case "response-metadata":
           return answer.begin();
         case "text-start":
@@ -64,12 +80,16 @@ export function createPartReader(answer: AnswerStream): PartReader {
         case "reasoning-end":
           return endBlock(`reasoning ${part.id}`, part.providerMetadata, false);
         case "tool-input-start":
+          calls.set(part.id, { name: part.toolName, input: "" });
           return void callBlock(part.id, part.toolName, part.providerMetadata);
         case "tool-input-delta":
+          write(part.id, part.delta);
           return answer.input(callBlock(part.id, "", part.providerMetadata), part.delta);
         case "tool-call": {
-          const isWritten = blocks.get(`call ${part.toolCallId}`)?.index !== undefined;
-          const index = callBlock(part.toolCallId, part.toolName, part.providerMetadata);
+          const id = writtenId(part);
+          const isWritten = id !== undefined;
+          const index = callBlock(id ?? part.toolCallId, part.toolName, part.providerMetadata);
+          calls.delete(id ?? part.toolCallId);
           return isWritten ? undefined : answer.input(index, part.input);
         }
         case "custom":
@@ -89,10 +109,22 @@ export function createPartReader(answer: AnswerStream): PartReader {
       const { unified, raw } = finish?.finishReason ?? { unified: "interrupted", raw: undefined };
       // A stream that ends early does not throw there.
       if (!finish || unified === "error" || unified === "interrupted" || (unified === "other" && raw === undefined))
-        throw cutStream();
+        throw hasBegun ? cutStream() : noAnswer();
       return answer.end(stopOf(unified, answer.hasCalls()), usageOf(finish.usage));
     },
   };
+}
+
+/** By its name: each provider package may have a copy of the class. */
+function isNoResponse(error: unknown): boolean {
+  return error instanceof Error && error.name === "AI_InvalidResponseDataError";
+}
+
+/** Few retries: an address that is no model is more likely than a server that recovers. */
+function noAnswer(): ModelFailure {
+  const message =
+    "Something answered that is no model: its answer was empty, or a web page. Check the address of the model.";
+  return new ModelFailure({ code: "no_model", message }, { retryable: true, mostRetries: 1 });
 }
 
 function stopOf(unified: LanguageModelV4FinishReason["unified"], hasCalls: boolean): string {

@@ -10,6 +10,7 @@ import {
 } from "@skein/core";
 import type { ModelPrice, ModelStreamEvent } from "@skein/protocol";
 import { eachChunk, eachEvent, sent, watched } from "../stream-request.ts";
+import { checkStream } from "../failures-of-openai.ts";
 import { messagesBody } from "./body.ts";
 import { asFailure, errorEvent } from "./failures.ts";
 
@@ -92,6 +93,7 @@ export function createAnthropicModel({
             : usual;
           const request = { method: "POST", headers, body: encoded(), signal: watch.signal };
           const response = await sent(url, request, { rejected, hint: HINT, fetch });
+          checkStream(response, url);
           await eachEvent(response, watch, (data, event) => {
             if (event === "error") {
               reply.forget();

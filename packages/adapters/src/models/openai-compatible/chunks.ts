@@ -36,7 +36,10 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     }
   }
 
-  /** The call that a delta belongs to. A new id is a new call, whatever the index says; so is a name where nothing else tells. */
+  /**
+   * The call that a delta belongs to. A new id with a name is a new call, whatever the index says; so is a name where nothing else
+   * tells. A new id without a name is another id of the same call, which keeps its first one.
+   */
   function callOf(delta: JsonObject): OpenCall | undefined {
     const { index, id } = delta;
     const name = objectIn(delta, "function")["name"];
@@ -44,9 +47,9 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     const last = typeof index === "number" ? byIndex.get(index) : calls.at(-1);
     const isNew =
       typeof id === "string" && id !== ""
-        ? !calls.some((call) => call.id === id)
+        ? !calls.some((call) => call.id === id) && (isNamed || !last)
         : isNamed && (!last || index === undefined);
-    if (typeof id === "string" && !isNew && id !== "") return calls.find((call) => call.id === id);
+    if (typeof id === "string" && !isNew && id !== "") return calls.find((call) => call.id === id) ?? last;
     if (!isNew) return last;
     const given = typeof id === "string" && id !== "" ? id : undefined;
     const call = {

@@ -57,6 +57,7 @@ function deltasOf(
 ): readonly JsonObject[] {
   const place = quirks.index === "missing" ? {} : { index: quirks.index === "zero" ? 0 : index };
   const id = quirks.id === "missing" ? {} : { id: call.id };
+  const later = quirks.changingIds ? { id: `${String(call.id)}_later` } : {};
   const text = inputText(call);
   const first = (input: unknown) => ({
     ...place,
@@ -66,5 +67,5 @@ function deltasOf(
   });
   if (quirks.objectArguments) return [first(call.input)];
   if (quirks.wholeCalls) return [first(text)];
-  return [first(""), ...pieces(text, size).map((piece) => ({ ...place, function: { arguments: piece } }))];
+  return [first(""), ...pieces(text, size).map((piece) => ({ ...place, ...later, function: { arguments: piece } }))];
 }

@@ -11,7 +11,7 @@ export function responseEvents(answer: Answer): readonly StreamEvent[] {
   const response = responseOf(answer);
   const begun = headOf(answer);
   const items = (response.output as readonly JsonObject[]).flatMap((item, output_index) =>
-    itemEvents(item, output_index, answer.step.chunk),
+    itemEvents(item, output_index, answer.step),
   );
   const bare: readonly Bare[] = [
     ["response.created", { response: begun }],
@@ -31,15 +31,21 @@ function kindOf(type: string): StreamEvent["kind"] {
   return type === "response.completed" || type === "response.incomplete" ? "end" : "part";
 }
 
-function itemEvents(item: JsonObject, output_index: number, chunk: number | undefined): readonly Bare[] {
+function itemEvents(item: JsonObject, output_index: number, { chunk, quirks }: Answer["step"]): readonly Bare[] {
   const place = { output_index, item_id: item.id };
   const inside = { item, place, chunk };
   const [begun, content] = openingOf(inside);
   return [
     ["response.output_item.added", { output_index, item: begun }],
     ...content,
-    ["response.output_item.done", { output_index, item }],
+    ["response.output_item.done", { output_index, item: quirks?.changingIds ? renamed(item) : item }],
   ];
+}
+
+/** The item under other ids than those of its stream. */
+function renamed(item: JsonObject): JsonObject {
+  const { id, call_id: called } = item as { readonly id?: string; readonly call_id?: string };
+  return { ...item, id: `${id}later`, ...(called !== undefined && { call_id: `${called}_later` }) };
 }
 
 interface Inside {
