@@ -1,26 +1,22 @@
-/** `npm run attack`: every attack on the walls of a server, as tests. Nothing is sent beyond loopback. */
+/** `npm run attack`: every attack on the walls of a server, as tests, and a table of what happened. Nothing is sent beyond loopback. */
 import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type AttackReport, attackTable } from "./attack/attack-table.ts";
+import { FILES } from "./attack/attacks.ts";
 
-const FILES = [
-  "packages/server/test/attacks",
-  "packages/core/test/secrets",
-  "packages/adapters/test/sandboxes",
-  "packages/adapters/test/foreign-addresses",
-  "packages/adapters/test/claude-code/walls.test.ts",
-  "packages/adapters/test/claude-code/hostile-child.test.ts",
-  "packages/server/test/dialects/claude/walls.test.ts",
-  "packages/server/test/dialects/claude/security.test.ts",
-  "packages/server/test/dialects/claude/rights.test.ts",
-  "packages/server/test/dialects/platform/keys.test.ts",
-  "packages/server/test/policy.test.ts",
-  "packages/server/test/run-caps.test.ts",
-  "packages/server/test/spend-caps.test.ts",
-  "packages/server/test/security.test.ts",
-  "packages/server/test/sealed-secrets.test.ts",
-  "packages/server/test/sql-hostile.test.ts",
-];
-
+const folder = mkdtempSync(join(tmpdir(), "skein-attack-"));
+const report = join(folder, "report.json");
+const began = Date.now();
 const { status } = spawnSync(process.execPath, ["scripts/test.ts", ...FILES, ...process.argv.slice(2)], {
   stdio: "inherit",
+  env: { ...process.env, SKEIN_TEST_REPORT: report },
 });
 process.exitCode = status ?? 1;
+if (existsSync(report)) {
+  const { text, isHeld } = attackTable(JSON.parse(readFileSync(report, "utf8")) as AttackReport);
+  console.log(`\n${text} ${Math.round((Date.now() - began) / 1000)} s by the clock.`);
+  if (!isHeld) process.exitCode = status || 1;
+}
+rmSync(folder, { recursive: true, force: true });

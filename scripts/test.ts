@@ -11,7 +11,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -64,6 +64,8 @@ try {
   const failed = last.report.numFailedTests || (last.status === 0 ? 0 : 1);
   const skipped = first.report.numPendingTests > 0 ? `, ${first.report.numPendingTests} skipped` : "";
   console.log(`\n${passed} passed, ${failed} failed${skipped}`);
+  const kept = process.env["SKEIN_TEST_REPORT"];
+  if (kept !== undefined) writeFileSync(kept, JSON.stringify(first.report));
   process.exitCode = failed > 0 ? last.status || 1 : 0;
 } finally {
   rmSync(folder, { recursive: true, force: true });

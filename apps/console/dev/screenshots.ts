@@ -40,7 +40,21 @@ const SHOTS: readonly Shot[] = [
   { name: "claude-code", path: () => "/history/3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01" },
   { name: "usage-claude-code", path: () => "/usage?source=agents" },
   { name: "agents", path: () => "/agents" },
+  {
+    name: "agent",
+    path: () => "/agents",
+    before: async (page) => {
+      await page.getByRole("link", { name: /Fixer/ }).first().click();
+      await page.getByText("System prompt").waitFor();
+    },
+  },
+  { name: "agent-new", path: () => "/agents?new=1" },
   { name: "usage", path: () => "/usage" },
+  {
+    name: "usage-end",
+    path: () => "/usage",
+    before: (page) => page.locator("main .scroll").evaluate((element) => (element.scrollTop = 1e6)),
+  },
   {
     name: "sql",
     path: () => "/sql",
@@ -50,6 +64,8 @@ const SHOTS: readonly Shot[] = [
     },
   },
   { name: "settings", path: () => "/settings" },
+  { name: "settings-keys", path: () => "/settings/keys" },
+  { name: "settings-webhooks", path: () => "/settings/webhooks" },
   { name: "settings-models", path: () => "/settings/models" },
   { name: "settings-audit", path: () => "/settings/audit" },
   {

@@ -20,6 +20,13 @@ describe("skein run", () => {
     );
   });
 
+  test("a model that nobody knows is said to be one, although the simulation answers under its name", async () => {
+    const folder = dataFolder();
+    const unknown = await skein(folder, "run", "Hi", "--model", "xyz");
+    expect([unknown.code, unknown.err]).toEqual([0, expect.stringContaining('"xyz" is not a model that Skein knows.')]);
+    expect((await skein(folder, "run", "Hi", "--model", "claude-haiku-4-5")).err).not.toContain("not a model");
+  });
+
   test("in production a missing key is an error, and nothing is said of a simulation that answers", async () => {
     const env = { ...environmentOf(dataFolder()), NODE_ENV: "production" };
     const { code, out, err } = await call(["run", "Hello"], { env });

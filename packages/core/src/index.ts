@@ -205,7 +205,7 @@ export { type Cap, type RunOwner, capsOf } from "./shares/caps.ts";
 export { capUses } from "./shares/cap-use.ts";
 export { capRuns } from "./shares/capped-runs.ts";
 export { type SpendGate, createSpendGate } from "./shares/spend-gate.ts";
-export { createSpendLedger } from "./shares/spend-ledger.ts";
+export { createSpendLedger, sweepSpending } from "./shares/spend-ledger.ts";
 export { type RunLine, type Standing, queuedRun, runLines } from "./shares/run-places.ts";
 
 // What the operator allows.

@@ -55,7 +55,12 @@ interface SqlPort {
 
 /** A part of an answer: first the columns, then bytes in the requested format, then how the statement ended. */
 export type SqlPart =
-  | { readonly kind: "columns"; readonly columns: readonly { readonly name: string; readonly type: string }[] }
+  | {
+      readonly kind: "columns";
+      readonly columns: readonly { readonly name: string; readonly type: string }[];
+      /** What the caller should know about the rows, such as why there are none. */
+      readonly notice?: string;
+    }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 

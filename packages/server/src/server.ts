@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import websocket from "@fastify/websocket";
-import { createAuditLog, forgetServed, withHiddenPrompts } from "@skein/core";
+import { createAuditLog, forgetServed, withHiddenPrompts, sweepSpending } from "@skein/core";
 import { type Ids, createIds, withoutSecrets } from "@skein/protocol";
 import fastify, {
   type FastifyInstance,
@@ -130,6 +130,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
       ...[idempotency, webhooks, logins, shared.audit].map((part) => part.sweep()),
       createRetention(shared, deps.retention ?? {}).pass(),
       forgetServed(deps.store.records, now()),
+      sweepSpending(deps.store.records, { now: now(), keepDays: deps.auditDays }),
     ],
     (error) => stopping.signal.aborted || report(error),
   );

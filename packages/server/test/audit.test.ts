@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 import { anyStore } from "./any-store.ts";
-import { caller, folder, session, testServer } from "./world.ts";
+import { caller, folder, say, scripted, session, testServer } from "./world.ts";
 
 type Entry = Record<string, unknown>;
 
@@ -120,6 +120,37 @@ describe("the audit log of a server", () => {
       ["await.answer", "ci", "toolu_1", "refused", "127.0.0.1", "string"],
       ["await.answer", "reader", "toolu_1", "refused", "127.0.0.1", "string"],
       ["refused:cancel", "reader", id, "refused", "127.0.0.1", "string"],
+    ]);
+  });
+
+  test("has answers that were taken over a WebSocket, and what was done with parked sessions", async () => {
+    const store = `sqlite:${folder()}/skein.db`;
+    const { call, url, key } = await testServer({ store });
+    const frontend_tools = [{ name: "pick", description: "Picks.", input_schema: { type: "object" } }];
+    const { id, path } = await session(call, { frontend_tools });
+    await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "toolu_pick" }] }, { text: "Done." }]));
+    await expect.poll(async () => (await call("GET", `${path}/awaits`)).body.data.length, { timeout: 20_000 }).toBe(1);
+    const socket = new WebSocket(`${url.replace("http", "ws")}/v1/ws`, { headers: { "x-api-key": key } });
+    const answer = { type: "answer", id: "1", session_id: id, tool_use_id: "toolu_pick", content: "blue" };
+    const heard = await new Promise<string>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.on("message", (data: Buffer) => resolve(String(data)));
+      socket.once("open", () => socket.send(JSON.stringify(answer)));
+    });
+    socket.close();
+    expect(JSON.parse(heard)).toMatchObject({ type: "ack", result: { disposition: "accepted" } });
+    const { body: gone } = await call("POST", `/v1/parked-sessions/${id}/retry`, {});
+    expect(gone.error.code).toBe("not_found");
+    await call("DELETE", `/v1/parked-sessions/${id}`);
+    const { body } = await call("GET", "/v1/audit?limit=200");
+    const said = body.data
+      .filter(({ action }: Entry) => /^(await|session)/.test(String(action)))
+      .map(({ action, actor, target, outcome }: Entry) => [action, actor, target, outcome])
+      .toReversed();
+    expect(said).toEqual([
+      ["await.answer", "first start", "toolu_pick", "done"],
+      ["session.retry", "first start", id, "refused"],
+      ["session.discard", "first start", id, "refused"],
     ]);
   });
 

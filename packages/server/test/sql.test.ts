@@ -131,6 +131,14 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
     expect(await rows(url, key, question)).toEqual([{ content: "Mine." }]);
     expect(await rows(url, analyst, question)).toEqual([]);
     expect(await rows(url, stranger, question)).toEqual([]);
+    // Who finds nothing because it is closed is told so, beside the rows.
+    const notice = (asked: { lines: readonly object[] }) => (asked.lines[0] as { notice?: string }).notice;
+    expect(notice(await ask(url, analyst, question))).toMatch(
+      /are empty for this key: only admin keys of the tenant default/,
+    );
+    expect(notice(await ask(url, stranger, "SELECT * FROM history.sessions"))).toMatch(/empty for this key/);
+    expect(notice(await ask(url, key, question))).toBeUndefined();
+    expect(notice(await ask(url, analyst, "SELECT 'claude_conversations' AS x"))).toBeUndefined();
     expect(await rows(url, key, "SELECT source, session_id FROM all_sessions ORDER BY 1")).toEqual([
       { source: "claude-code", session_id: "11111111-1111-4111-8111-111111111111" },
       { source: "skein", session_id: id },

@@ -21,6 +21,7 @@ export type Model = RouteOutput<"listModels">["data"][number];
 export type ModelTrial = RouteOutput<"testModel">["data"][number];
 export type NewModelInput = RouteInput<"addModel">["body"];
 export type Webhook = RouteOutput<"listWebhooks">["data"][number];
+export type Cap = Me["caps"][number];
 export type UsageRow = RouteOutput<"usage">["data"][number];
 export type ToolUsageRow = RouteOutput<"toolUsage">["data"][number];
 export type AuditEntry = RouteOutput<"listAudit">["data"][number];

@@ -112,9 +112,15 @@ function headline(wait: AwaitCardData): string {
   const { name, about } = callWords(wait.name, wait.input);
   if (wait.kind === "question") return about === "" ? "A question" : about;
   if (wait.kind === "frontend_tool") return `${name} is yours to run`;
+  if (isAboutMoney(wait)) return "Spend more today?";
   if (wait.name === "Bash") return "Run a command?";
   if (isEdit(wait)) return `Change ${about}?`;
   return `Let ${name} run?`;
+}
+
+/** The server itself asks: a cap on what is spent in a day is nearly reached. */
+function isAboutMoney({ name, toolUseId }: AwaitCardData): boolean {
+  return name === "spend" && toolUseId.startsWith("spend_");
 }
 
 /** A change of a file can be taken back. */
@@ -153,13 +159,17 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
   return (
     <>
       <div className="ask-b">
-        <div className="code ask-what">
-          <div className="code-h">
-            <Icon name={icon} small />
-            <code>{name}</code>
+        {isAboutMoney(wait) ? (
+          <p>{callWords(wait.name, wait.input).about}</p>
+        ) : (
+          <div className="code ask-what">
+            <div className="code-h">
+              <Icon name={icon} small />
+              <code>{name}</code>
+            </div>
+            <InputView call={wait} isWhole />
           </div>
-          <InputView call={wait} isWhole />
-        </div>
+        )}
       </div>
       <div className="ask-f">
         {isDenying ? (
@@ -191,7 +201,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
               Deny
               {isCurrent && <kbd>D</kbd>}
             </button>
-            {hasValues(wait.input) && (
+            {hasValues(wait.input) && !isAboutMoney(wait) && (
               <button type="button" className="btn quiet" disabled={isSending} onClick={change}>
                 Change the input…
               </button>

@@ -135,6 +135,7 @@ function SkeinUsage({ usage, range, by }: SkeinUsageProps) {
         <div>
           <UsageTable title="Models" rows={models} nameOf={(row) => row.key} />
           <SessionTable rows={usage.sessions} />
+          <CapsSection />
         </div>
         <div>
           <UsageTable
@@ -143,7 +144,6 @@ function SkeinUsage({ usage, range, by }: SkeinUsageProps) {
             nameOf={(row) => agentName(row.key)}
             hrefOf={(row) => (isHere(row.key) ? `/agents/${row.key}` : undefined)}
           />
-          <CapsSection />
           <UsageTable title="Keys" rows={usage.keys} nameOf={(row) => (row.key === "" ? NOBODY.key : row.key)} />
           <ToolTable rows={usage.tools} />
         </div>

@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { CapList } from "../usage/cap-list.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 
 /** What the operator lets the key of this login do, in plain words. */
 export function PolicySection() {
   const api = useApi();
-  const policy = useQuery({ queryKey: ["policy"], queryFn: () => api.policy() });
+  const policy = useQuery({ queryKey: ["policy"], queryFn: () => api.policy(), refetchInterval: 10_000 });
   return (
     <section>
       <div className="h">
@@ -14,6 +15,7 @@ export function PolicySection() {
       </div>
       <div className="card">
         {policy.data && <PolicySentences sentences={policy.data.sentences} />}
+        {policy.data && policy.data.caps.length > 0 && <CapList caps={policy.data.caps} />}
         {policy.isError && <p className="pad lbl">{sentenceOf(policy.error)}</p>}
       </div>
     </section>

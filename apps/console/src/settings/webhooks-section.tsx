@@ -28,7 +28,7 @@ export function WebhooksSection() {
     }
   };
   return (
-    <section>
+    <section className="wide">
       <div className="h">
         <h2>Webhooks</h2> <span className="n">{webhooks.data?.length ?? ""}</span>
       </div>

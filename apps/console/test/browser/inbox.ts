@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, test } from "vitest";
 import { type World, go } from "./world.ts";
 
@@ -46,14 +47,25 @@ export function describeInbox(shared: { readonly world: World }): void {
         { tools: [{ name: "Bash", input: { command: "drop table old" } }] },
         { text: "Dropped." },
       ]);
-      const pages = await Promise.all([world.open(`/sessions/${id}`), world.open(`/sessions/${id}`)]);
-      const buttons = pages.map((page) => page.locator("article.ask").getByRole("button", { name: "Approve" }));
-      await Promise.all(buttons.map((button) => button.waitFor()));
-      await Promise.all(buttons.map((button) => button.click({ timeout: 3000 }).catch(() => undefined)));
-      for (const page of pages) await page.getByText("Dropped.").waitFor();
+      const [first, second] = await Promise.all([world.open("/"), world.open("/")]);
+      const approve = (page: Page) =>
+        page.locator("article.ask", { hasText: "drop table old" }).getByRole("button", { name: "Approve" }).click();
+      // The second answer is on its way while the first one arrives.
+      const isAnswered = Promise.withResolvers<void>();
+      await second.route(`**/v1/**/${id}/**`, async (route) => {
+        if (route.request().method() === "POST") await isAnswered.promise;
+        await route.continue();
+      });
+      await approve(second);
+      await approve(first);
+      await first.locator(".is-said", { hasText: "Approved" }).filter({ hasText: "Drop the old table" }).waitFor();
+      isAnswered.resolve();
+      await second.locator(".is-said", { hasText: "Somebody else has answered this already" }).waitFor();
+      await first.goto(`${world.url}/sessions/${id}`);
+      await first.getByText("Dropped.").waitFor();
       const effects = (await world.client.listEffects({ params: { session_id: id } })).data;
       expect(effects).toHaveLength(1);
-      await Promise.all(pages.map((page) => page.close()));
+      await Promise.all([first.close(), second.close()]);
     });
 
     test("a call is approved with another input, which runs and which the model is told", async ({ expect }) => {

@@ -310,11 +310,16 @@ export function describePages(shared: { readonly world: World }): void {
       const page = await world.open("/");
       await page.setViewportSize({ width: 390, height: 844 });
       const settings = ["", "/keys", "/models", "/webhooks", "/audit"].map((part) => `/settings${part}`);
-      for (const path of ["/", "/sessions", `/sessions/${id}`, "/agents", "/usage", "/sql", ...settings]) {
+      const [agent] = (await world.client.listAgents({ query: { limit: 1 } })).data;
+      const agents = ["/agents", `/agents/${agent?.id}`];
+      for (const path of ["/", "/sessions", `/sessions/${id}`, ...agents, "/usage", "/sql", ...settings]) {
         await go(page, path);
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
-        // What stands beyond the edge of the screen, or is too narrow to be read.
+        const cards = (await page.evaluate(
+          `[...document.querySelectorAll("main .card")].filter((one) => one.getBoundingClientRect().right > innerWidth).length`,
+        )) as number;
+        expect([path, cards]).toEqual([path, 0]);
         const fields = (await page.evaluate(FIELDS)) as readonly string[];
         expect([path, fields]).toEqual([path, []]);
       }
@@ -354,6 +359,24 @@ export function describePages(shared: { readonly world: World }): void {
       await page.getByLabel("Key").waitFor();
       await page.goto(`${world.url}/sessions`);
       await page.getByText("You are not logged in").waitFor();
+      await page.close();
+    });
+
+    test("caps of the operator stand on the pages of usage and settings with what is used of them", async () => {
+      const { world } = shared;
+      const page = await world.open("/usage");
+      const key = page.locator(".caps li", { hasText: "Key SKEIN_API_KEY" });
+      await key.getByText(/of 60/).waitFor();
+      await key.getByText(/of \$40/).waitFor();
+      await page
+        .locator(".caps li", { hasText: "Tenant default" })
+        .getByText(/of \$100/)
+        .waitFor();
+      await page.goto(`${world.url}/settings`);
+      await page
+        .locator(".caps li", { hasText: "Key SKEIN_API_KEY" })
+        .getByText("At 80 % somebody is asked.")
+        .waitFor();
       await page.close();
     });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -33,6 +33,43 @@ test.each([
 test("a system without control groups is said to have none", () => {
   expect(findParents("", "")).toEqual({ problem: "there are no cgroups here" });
   expect(openCgroups("/no/such/proc")).toEqual({ problem: "cgroups cannot be used here (ENOENT)" });
+});
+
+/** Plain files in place of the kernel's: which files are written, and with what. Whether the kernel takes it is not seen here. */
+test("in version 2 the server moves into a group of its own, and each sandbox gets its limits", () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const group = join(folder, "tree", "skein.service");
+  mkdirSync(group, { recursive: true });
+  writeFileSync(join(group, "cgroup.procs"), `${process.pid}\n`);
+  writeFileSync(join(folder, "mountinfo"), `30 25 0:26 / ${join(folder, "tree")} rw,nosuid - cgroup2 cgroup2 rw\n`);
+  writeFileSync(join(folder, "cgroup"), "0::/skein.service\n");
+  const found = openCgroups(folder);
+  if ("problem" in found) throw new Error(found.problem);
+  const read = (...path: string[]): string => readFileSync(join(group, ...path), "utf8");
+  expect(found.version).toBe(2);
+  expect(read("skein-server", "cgroup.procs")).toBe(String(process.pid));
+  expect(read("cgroup.subtree_control")).toBe("+memory +pids +cpu");
+  expect(read(`skein-${process.pid}`, "cgroup.subtree_control")).toBe("+memory +pids +cpu");
+  const sandbox = found.create({ totalMemoryBytes: 64 * 1024 ** 2, processes: 10 });
+  const [joined = ""] = sandbox.joins;
+  expect(sandbox.joins).toHaveLength(1);
+  const own = dirname(joined);
+  expect(readFileSync(join(own, "memory.max"), "utf8")).toBe(String(64 * 1024 ** 2));
+  expect(readFileSync(join(own, "memory.oom.group"), "utf8")).toBe("1");
+  expect(sandbox.exceeded()).toBeUndefined();
+  writeFileSync(join(own, "memory.events"), "low 0\noom 1\noom_kill 1\n");
+  expect(sandbox.exceeded()).toContain("64 MiB of memory");
+});
+
+test("in version 2 a group with other processes is left alone, with the reason", () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "tree"));
+  writeFileSync(join(folder, "tree", "cgroup.procs"), `${process.pid}\n1\n`);
+  writeFileSync(join(folder, "mountinfo"), `30 25 0:26 / ${join(folder, "tree")} rw,nosuid - cgroup2 cgroup2 rw\n`);
+  writeFileSync(join(folder, "cgroup"), "0::/\n");
+  expect(openCgroups(folder)).toMatchObject({ problem: expect.stringContaining("other processes are in the group") });
 });
 
 const opened = openCgroups();

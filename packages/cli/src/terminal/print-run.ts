@@ -7,6 +7,7 @@ import {
   type Run,
   blocksOf,
   isToolUse,
+  priceCall,
 } from "@skein/protocol";
 import { type Config, saySimulationOnce, simulationChoice } from "skein/config";
 import { cost, tokens } from "./amounts.ts";
@@ -215,6 +216,13 @@ export function sayIfSimulated(
   const isReal = needsRealBecause ?? anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl;
   if (server !== undefined || (!isAsked && isReal !== undefined)) return;
   saySimulationOnce(config, (sentence) => screen.note(screen.paint.note.dim(`${sentence}\n`)));
+  if (
+    model !== undefined &&
+    priceCall(model.replace(/^anthropic\//, ""), { input_tokens: 1, output_tokens: 1 }) === undefined
+  )
+    screen.note(
+      `"${visibleLine(model)}" is not a model that Skein knows. The simulation answers under any name; Claude's API would reject this one.\n`,
+    );
 }
 
 /** The last line of a run: how it ended, and what it took. */

@@ -78,6 +78,9 @@ const Day = z.object({
 type Day = z.infer<typeof Day>;
 const NOTHING: Day = { spent: "0", reserved: {}, isAllowed: false, asking: [] };
 
+const SPENDING_DAYS = 365;
+const DAY_MS = 86_400_000;
+
 interface LedgerDeps {
   readonly records: Records;
   readonly now: () => number;
@@ -159,6 +162,26 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
         answer: undefined,
       })),
   };
+}
+
+/**
+ * Removes the days that are older than the audit log is kept. Caps look at today alone, and what was spent is in the log of each session:
+ * usage does not come from here.
+ */
+export async function sweepSpending(
+  records: Records,
+  { now, keepDays = SPENDING_DAYS }: { readonly now: number; readonly keepDays?: number | undefined },
+): Promise<void> {
+  const oldest = new Date(now - keepDays * DAY_MS).toISOString().slice(0, 10);
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Awaited<ReturnType<Records["list"]>> = await records.list({
+      ...PLACE,
+      limit: 200,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const { id } of page.items) if (id < oldest) await records.delete(PLACE.tenant, PLACE.kind, id);
+    ({ cursor } = page);
+  }
 }
 
 /** A record a day: caps begin anew at midnight (UTC). */

@@ -6,14 +6,15 @@ import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
 import { type Example, examples } from "../examples.ts";
 import { COLUMNS_STATEMENT, type DescribedTable, describedTables } from "./described-tables.ts";
 import { createDatabaseWriter } from "./database-writer.ts";
-import { mayReadHistory, namesPlatform, namesTranscripts } from "../plan/named-tables.ts";
+import { mayReadHistory, namesClaude, namesHistory, namesPlatform, namesTranscripts } from "../plan/named-tables.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
 /** SQL from clients, over the rows of their own tenant. */
 export interface TenantSql {
   /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
-  ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part>;
+  /** With the columns comes a notice, if the statement names tables that are closed to the caller and therefore empty. */
+  ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
   /** Every table that statements can read, with its columns and what they mean. */
   tables(
     asking: { readonly tenant: string; readonly timeMs: number },
@@ -110,7 +111,10 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       // Until there is a copy, every transcript is read in place, which may take longer.
       const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;
       try {
-        yield* sandbox.ask({ ...question, timeMs, database }, signal);
+        const notice =
+          sandbox === rowsSandbox ? closedNotice(question.statement, historySandbox !== undefined) : undefined;
+        for await (const part of sandbox.ask({ ...question, timeMs, database }, signal))
+          yield part.kind === "columns" && notice !== undefined ? { ...part, notice } : part;
       } finally {
         // After the answer, so that the build does not slow it down.
         copy?.refresh();
@@ -203,4 +207,12 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+}
+
+/** Why tables that a statement names have no rows for this caller; undefined if it names none that are closed. */
+function closedNotice(statement: string, isOpened: boolean): string | undefined {
+  if (!namesClaude(statement) && !namesHistory(statement)) return undefined;
+  return isOpened
+    ? "The tables of Claude Code and other agents are empty for this key: only admin keys of the tenant default may read them."
+    : "The tables of Claude Code and other agents are closed on this server, so they are empty. SKEIN_SQL_HISTORY opens them.";
 }

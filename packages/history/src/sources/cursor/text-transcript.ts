@@ -30,11 +30,12 @@ export function readText(unit: Unit, writer: TranscriptWriter): void {
   end(lines.length);
 }
 
-/** Marks begin a part; the indented lines after it are its body. */
+/** Marks begin a part; the indented lines after it are its body. What comes after results is an answer of its own. */
 function writeAnswer(id: string, lines: readonly string[], from: string, writer: TranscriptWriter): void {
-  const content: Block[] = [];
-  const results: { readonly id: string; readonly body: string[] }[] = [];
+  let content: Block[] = [];
+  let results: { readonly id: string; readonly body: string[] }[] = [];
   const open: string[] = [];
+  let parts = 0;
   let body: string[] = [];
   const said: string[] = [];
   const flush = (): void => {
@@ -42,28 +43,39 @@ function writeAnswer(id: string, lines: readonly string[], from: string, writer:
     if (text !== "") content.push({ type: "text", text });
     said.length = 0;
   };
+  const end = (): void => {
+    flush();
+    writer.answer({ call: `cursor:${id}:${from}:${parts}`, model: "", content: content.map(finished), from });
+    for (const result of results) writer.result(result.id, result.body.join("\n"), { from, id: result.id });
+    content = [];
+    results = [];
+    parts += 1;
+  };
   for (const line of lines) {
     const [, mark = "", rest = ""] = /^\[(Thinking|Tool call|Tool result)\] ?(.*)$/.exec(line) ?? [];
-    if (mark === "" && /^\s+\S/.test(line) && body !== said) body.push(line.trim());
-    else if (mark === "") {
+    if (mark === "" && /^\s+\S/.test(line) && body !== said) {
+      body.push(line.trim());
+      continue;
+    }
+    if (results.length > 0 && mark !== "Tool result" && line.trim() !== "") end();
+    if (mark === "") {
       body = said;
       said.push(line);
-    } else {
-      flush();
-      body = [];
-      if (mark === "Thinking") {
-        body.push(rest);
-        content.push({ type: "thinking", thinking: "", lines: body });
-      } else if (mark === "Tool call") {
-        const call = `${id}:${from}:${content.length}`;
-        content.push({ type: "tool_use", id: call, name: rest.trim(), input: {}, lines: body });
-        open.push(call);
-      } else results.push({ id: open.shift() ?? `${id}:${from}`, body });
+      continue;
     }
+    flush();
+    body = [];
+    parts += 1;
+    if (mark === "Thinking") {
+      body.push(rest);
+      content.push({ type: "thinking", thinking: "", lines: body });
+    } else if (mark === "Tool call") {
+      const call = `${id}:${from}:${parts}`;
+      content.push({ type: "tool_use", id: call, name: rest.trim(), input: {}, lines: body });
+      open.push(call);
+    } else results.push({ id: open.shift() ?? `${id}:${from}`, body });
   }
-  flush();
-  writer.answer({ call: `cursor:${id}:${from}`, model: "", content: content.map(finished), from });
-  for (const result of results) writer.result(result.id, result.body.join("\n"), { from, id: result.id });
+  end();
 }
 
 function finished({ lines, ...block }: Block): Block {

@@ -59,10 +59,10 @@ async function sendLines(
   { request, reply }: RequestContext,
 ): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
-  const raw = begin(reply, JSON_LINES);
+  const raw = begin(reply, JSON_LINES, first.value);
   const write = (part: SqlPart): void => {
     if (part.kind === "data") raw.write(part.bytes);
-    else raw.write(`${JSON.stringify(part.kind === "columns" ? { columns: part.columns } : endOf(part))}\n`);
+    else raw.write(`${JSON.stringify(part.kind === "columns" ? columnsOf(part) : endOf(part))}\n`);
   };
   try {
     if (!first.done) write(first.value);
@@ -74,6 +74,10 @@ async function sendLines(
   return TAKEN_OVER;
 }
 
+function columnsOf({ columns, notice }: Extract<SqlPart, { kind: "columns" }>): object {
+  return { columns, ...(notice !== undefined && { notice }) };
+}
+
 function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
   return { end: { rows, truncated } };
 }
@@ -81,7 +85,7 @@ function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
 /** Sends Arrow batches as they arrive. The last one says how the statement ended; after an error the connection is cut. */
 async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestContext): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
-  const raw = begin(reply, ARROW_STREAM);
+  const raw = begin(reply, ARROW_STREAM, first.value);
   const write = (part: SqlPart): void => {
     if (part.kind === "data") raw.write(part.bytes);
   };
@@ -95,8 +99,14 @@ async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestConte
   return TAKEN_OVER;
 }
 
-function begin(reply: RequestContext["reply"], type: string): RequestContext["reply"]["raw"] {
+/** A notice is also a header: Arrow has no line for it. */
+function begin(
+  reply: RequestContext["reply"],
+  type: string,
+  first: SqlPart | undefined,
+): RequestContext["reply"]["raw"] {
   reply.hijack();
   const headers = Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]);
-  return reply.raw.writeHead(200, { ...Object.fromEntries(headers), "content-type": type });
+  const notice = first?.kind === "columns" && first.notice !== undefined ? { "x-skein-notice": first.notice } : {};
+  return reply.raw.writeHead(200, { ...Object.fromEntries(headers), ...notice, "content-type": type });
 }

@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Cap } from "../api/api.ts";
+import { useApi, useMe } from "../api/context.tsx";
+
+/** More keys than this are not asked one by one. */
+const MOST_KEYS = 30;
+/** What is used of a cap changes while runs go on. */
+const AGAIN_MS = 10_000;
+
+/** The caps that count for this login, and those of all keys for those who may see them. */
+export function useCaps(): readonly Cap[] {
+  const api = useApi();
+  const { data: me } = useMe();
+  const isAdmin = me?.key.scopes.includes("admin") === true;
+  const policies = useQuery({
+    queryKey: ["policy", "caps", isAdmin],
+    queryFn: async () => {
+      if (!isAdmin) return [await api.policy()];
+      const keys = (await api.keys()).filter(({ state }) => state === "valid").slice(0, MOST_KEYS);
+      return await Promise.all([api.policy(), ...keys.map(({ id }) => api.policyOfKey(id))]);
+    },
+    enabled: me !== undefined,
+    refetchInterval: AGAIN_MS,
+    retry: false,
+  });
+  const caps = (policies.data ?? []).flatMap((policy) => policy.caps);
+  return [...new Map(caps.map((cap) => [`${cap.of} ${cap.name}`, cap])).values()];
+}
