@@ -20,7 +20,7 @@ test.each(examples)("%s runs as it is, without a key", (name) => {
   const env = { PATH, HOME: home, TMPDIR: home, NODE_COMPILE_CACHE };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   // Each process says once that its answers are simulated.
-  const others = stderr.split("\n").filter((line) => !line.startsWith("Skein: no ANTHROPIC_API_KEY is set"));
+  const others = stderr.split("\n").filter((line) => !line.startsWith("No ANTHROPIC_API_KEY is set"));
   expect({ status, others }).toEqual({ status: 0, others: [""] });
   expect(EXPECTED_OUTPUT[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();
   for (const sentence of EXPECTED_OUTPUT[name] ?? []) expect(stdout).toMatch(sentence);

@@ -158,7 +158,9 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       b.listen("kept", (words) => heard.push(words));
       await expect.poll(() => (a.say("kept", "before"), heard), SOON).toContain("before");
       await redis.kill();
-      await expect.poll(() => a.check().catch((error: unknown) => String(error)), SOON).toContain("go on without it");
+      await expect
+        .poll(() => a.check().catch((error: unknown) => String(error)), SOON)
+        .toContain("continue without it");
       a.say("kept", "lost");
       a.show({ kind: "connected", sessionId: "s" });
       await redis.start();

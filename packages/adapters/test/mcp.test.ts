@@ -203,7 +203,7 @@ test.each([
   ["an address that is none", { url: "file:///etc/passwd" }, /http or https/],
   ["neither", {}, /a command or a url/],
   ["both", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
-  ["a bad name", { name: "a b", command: "x" }, /no name for an MCP server/],
+  ["a bad name", { name: "a b", command: "x" }, /not a valid name of an MCP server/],
 ])("%s is a clear error, and leaves no process", async (_, options, why) => {
   await expect(connectMcpServer({ name: "test", connectTimeoutMs: 60_000, ...options })).rejects.toThrow(why);
   expect(running("silent")).toEqual([]);

@@ -179,7 +179,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       execFileSync("mkfifo", [join(folder, "pipe")]);
       expect(await call("Glob", { pattern: "**" })).not.toMatch(/secret|linked|pipe/);
       expect(await call("Grep", { pattern: "SECRET" })).toBe("Nothing is found.");
-      await expect(call("Read", { file_path: "pipe" })).rejects.toThrow(/no plain file/);
+      await expect(call("Read", { file_path: "pipe" })).rejects.toThrow(/not a regular file/);
       await expect(call("Read", { file_path: "src" })).rejects.toThrow(/is a folder/);
     });
   });
@@ -230,7 +230,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await call("Write", { file_path: "new/deep/f.sh", content: "x" });
       expect(statSync(join(folder, "new/deep/f.sh")).mode & 0o777).toBe(0o755);
       expect(readdirSync(join(folder, "new/deep"))).toEqual(["f.sh"]);
-      await expect(call("Write", { file_path: "src", content: "x" })).rejects.toThrow(/no plain file/);
+      await expect(call("Write", { file_path: "src", content: "x" })).rejects.toThrow(/not a regular file/);
     });
 
     test("edit finds lines as Read shows them in a file from Windows, and keeps its line ends", async () => {
@@ -248,7 +248,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
     test("write behind a file says what is wrong, and nothing of where the folder is", async () => {
       const { call } = world();
       await expect(call("Write", { file_path: "a.txt/b.txt", content: "x" })).rejects.toThrow(
-        "There is no a.txt/b.txt: what should be its folder is a file.",
+        "There is no a.txt/b.txt: its folder is a file.",
       );
     });
 
@@ -299,8 +299,8 @@ describe.each(KINDS)("%s", (_, sandbox) => {
         "src/b.ts:1\nsrc/deep/c.ts:1",
       );
       expect(await call("Grep", { pattern: "o", output_mode: "content", head_limit: 1 })).toContain("More than 1");
-      await expect(call("Grep", { pattern: "(?=x)" })).rejects.toThrow(/no regular expression of RE2/);
-      await expect(call("Grep", { pattern: "(" })).rejects.toThrow(/no regular expression/);
+      await expect(call("Grep", { pattern: "(?=x)" })).rejects.toThrow(/not a valid RE2 regular expression/);
+      await expect(call("Grep", { pattern: "(" })).rejects.toThrow(/not a valid RE2 regular expression/);
     });
 
     test("patterns that take other engines for ever take no time", async () => {

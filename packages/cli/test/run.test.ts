@@ -83,7 +83,7 @@ describe("skein run", () => {
     expect(await typed("It is 5.", 'The total: {"total": 5}')).toMatchObject({ code: 0, out: '{"total":5}\n' });
     const failed = await typed("None.");
     expect({ code: failed.code, out: failed.out }).toEqual({ code: 1, out: "" });
-    expect(failed.err).toContain("The answer is no JSON.");
+    expect(failed.err).toContain("The answer is not JSON.");
     writeFileSync(file, "[");
     expect(await typed("Never.")).toMatchObject({ code: 2, err: expect.stringContaining("cannot be read as JSON") });
     writeFileSync(file, '{"type":"string"}');

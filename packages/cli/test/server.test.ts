@@ -128,7 +128,7 @@ test("a prompt that waits for its turn is shown with its place: by run, sessions
   const args = ["--server", server.url, "run", `Wait here ${script([{ text: "My turn." }])}`, "--agent-name", "Holder"];
   const waiting = start(folder, args);
   waiting.child.stdin?.end();
-  const queued = 'queued, place 1: The tenant "default" may have 1 run at the same time, and 1 go on.';
+  const queued = 'queued, place 1: The tenant "default" may have 1 run at the same time, and 1 is running.';
   await expect.poll(async () => (await call("sessions", "list")).out, { timeout: 20_000 }).toContain("queued (1)");
   const [other = ""] = (await call("sessions", "list")).out.split("\n").filter((line) => line.includes("queued (1)"));
   const shown = await call("sessions", "show", other.split(" ")[0] ?? "");

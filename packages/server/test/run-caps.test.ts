@@ -56,16 +56,16 @@ async function expectDone(call: Caller, paths: readonly string[]): Promise<void>
 }
 
 test.each([
-  ["key", { keys: { ci: { concurrentRuns: 2 } } }, 'The key "ci" may have 2 runs at the same time, and 2 go on.'],
+  ["key", { keys: { ci: { concurrentRuns: 2 } } }, 'The key "ci" may have 2 runs at the same time, and 2 are running.'],
   [
     "tenant",
     { tenants: { "*": { concurrentRuns: 2 } } },
-    'The tenant "default" may have 2 runs at the same time, and 2 go on.',
+    'The tenant "default" may have 2 runs at the same time, and 2 are running.',
   ],
   [
     "agent",
     { agents: { Holder: { concurrentRuns: 2 } } },
-    'The agent "Holder" may have 2 runs at the same time, and 2 go on.',
+    'The agent "Holder" may have 2 runs at the same time, and 2 are running.',
   ],
 ] as const)(
   "runs over the cap of a %s wait in line, are shown with their place, and all of them run",
@@ -183,7 +183,7 @@ test("a prompt of a key that has a cap waits for its place also behind a prompt 
   await say(ci, path, "Second.");
   await expect
     .poll(async () => (await other("GET", path)).body["queued"], SOON)
-    .toMatchObject({ reason: 'The key "ci" may have 1 run at the same time, and 1 go on.' });
+    .toMatchObject({ reason: 'The key "ci" may have 1 run at the same time, and 1 is running.' });
   expect((await other("GET", path)).body["total_runs"]).toBe(1);
   open();
   await expectDone(ci, [held, path]);

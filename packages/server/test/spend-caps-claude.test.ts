@@ -142,7 +142,7 @@ describe.each([
         const [asked] = (await call("GET", `${second}/awaits`)).body.data;
         await call("POST", `${second}/awaits/${String(asked?.["tool_use_id"])}`, { content: "deny" });
         expect(await settled(call, second)).toMatchObject({ status: "failed" });
-        expect(await failure(call, second)).toMatch(/^budget: The tenant "denied" comes near .* said no\.$/);
+        expect(await failure(call, second)).toMatch(/^budget: The tenant "denied" is close to .* denied it\.$/);
         expect(server.simulator.ledger.calls({ label: second })).toHaveLength(0);
       },
     );

@@ -121,7 +121,7 @@ test("a no to the question ends the run with a sentence, and only that run", asy
   const [asked] = (await call("GET", `${path}/awaits`)).body.data;
   await call("POST", `${path}/awaits/${String(asked?.["tool_use_id"])}`, { content: "deny" });
   expect(await settled(call, path)).toMatchObject({ status: "failed" });
-  expect(await failure(call, path)).toMatch(/^budget: The tenant "default" comes near .* said no\.$/);
+  expect(await failure(call, path)).toMatch(/^budget: The tenant "default" is close to .* denied it\.$/);
   expect(await lastRun(call, path)).toMatchObject({ outcome: "failed" });
 });
 

@@ -270,18 +270,6 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect((await next).status).toBe(200);
   });
 
-  test("a statement that waits behind one that takes all of its time gets the place afterwards", async () => {
-    const { url, key, call } = await roomyServer({ limits: { statements: 1, statementMs: 1500 } });
-    await ask(url, key, "SELECT 1");
-    const slow = ask(url, key, "SELECT count(*) FROM range(100000000000) a, range(1000) b");
-    const metrics = async () => (await call("GET", "/metrics")).body as unknown as string;
-    await expect.poll(metrics, { timeout: 20_000 }).toMatch(/skein_places_taken\{queue="statements"\} 1/);
-    const next = await ask(url, key, "SELECT 1");
-    expect((await slow).status).toBe(422);
-    // On a busy machine it may itself take longer than 1.5 s, which is another answer than having found no place.
-    expect([200, 422]).toContain(next.status);
-  });
-
   test.each([
     ["nothing", {}],
     ["an empty statement", { sql: "" }],

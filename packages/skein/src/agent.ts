@@ -112,7 +112,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}
     async *text(prompt, { format, ...run } = {}) {
       // Checked before the prompt is sent, so that an unknown format does not cost a run.
       if (format !== undefined && !Formatter.safeParse(format).success)
-        throw new KnownError("invalid", `"${format as string}" is no format. Expected json, xml or raw.`);
+        throw new KnownError("invalid", `"${format as string}" is not a format. Expected json, xml or raw.`);
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
       const { host } = await opened();
       const history = meta && run.sessionId !== undefined ? await host.sessions.transcript(run.sessionId) : [];
@@ -177,7 +177,7 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
 /** The run in progress, else the last one. */
 async function lastRun(host: Host, sessionId: string): Promise<string> {
   const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
-  if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to go on with.`);
+  if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to continue.`);
   return last.id;
 }
 

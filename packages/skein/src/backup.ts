@@ -65,7 +65,7 @@ function manifestIn(folder: string): z.infer<typeof Manifest> {
   const file = join(folder, NAMES.manifest);
   const found = existsSync(file) ? Manifest.safeParse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
   if (found?.success) return found.data;
-  throw new KnownError("not_found", `${folder} is no backup: expected a folder that "skein backup" made.`);
+  throw new KnownError("not_found", `${folder} is not a backup. Expected a folder that "skein backup" made.`);
 }
 
 /** Rejects a store that has sessions: a restore would mix two histories. */

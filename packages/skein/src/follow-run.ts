@@ -62,6 +62,6 @@ async function brokenOff(host: Host, sessionId: string): Promise<KnownError> {
   const problem: unknown = await host.sessions.get(sessionId).catch((error: unknown) => error);
   if (isKnownError(problem, "not_found"))
     return new KnownError("not_found", `Session ${sessionId} was deleted while its run was under way.`);
-  const message = `The agent was closed while a run was under way. It is not lost: resume("${sessionId}") goes on with it.`;
+  const message = `The agent was closed during a run. Nothing is lost: resume("${sessionId}") continues the run.`;
   return new KnownError("closed", message, { details: { session_id: sessionId } });
 }

@@ -44,7 +44,7 @@ export function configuredModels(given: GivenModels): ConfiguredModels {
       }
       const { model, ...known } = shown;
       if (!isAiSdkModel(model))
-        throw new KnownError("invalid", `models: "${name}" is no model object of the AI SDK (LanguageModelV4).`);
+        throw new KnownError("invalid", `models: "${name}" is not a model object of the AI SDK (LanguageModelV4).`);
       return [parseInput(ModelName, name), { ...parseInput(ObjectSettings, known), model }];
     }),
   );

@@ -42,11 +42,11 @@ export function checkFiles(address: string, s3: S3Config): void {
     if (s3.accessKeyId === undefined || s3.secretAccessKey === undefined)
       throw new KnownError("invalid", `${address} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`);
     if (s3.endpoint !== undefined && !/^https?:$/.test(URL.parse(s3.endpoint)?.protocol ?? ""))
-      throw new KnownError("invalid", "AWS_ENDPOINT_URL_S3 is no http or https address.");
+      throw new KnownError("invalid", "AWS_ENDPOINT_URL_S3 is not an http or https address.");
     return;
   }
   if ((scheme !== undefined && scheme !== "file") || folderIn(address) === "")
-    throw new KnownError("invalid", `"${address}" is no place for files. Expected a folder or s3://BUCKET/PREFIX.`);
+    throw new KnownError("invalid", `"${address}" is not a place for files. Expected a folder or s3://BUCKET/PREFIX.`);
 }
 
 // Loaded when it is used: many agents make no files.

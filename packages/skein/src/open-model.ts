@@ -65,5 +65,5 @@ export async function openModel(
 /** Rejects an invalid address before anything is opened. */
 export function checkModelAddress(baseUrl: string | undefined): void {
   if (baseUrl === undefined || /^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) return;
-  throw new KnownError("invalid", "The model's address (baseUrl, ANTHROPIC_BASE_URL) is no http or https address.");
+  throw new KnownError("invalid", "The model's address (baseUrl, ANTHROPIC_BASE_URL) is not an http or https address.");
 }

@@ -72,7 +72,7 @@ test("limits come from skein.config.ts, from the environment before it, and a wr
 });
 
 test.each([
-  ["a place that is none", { SKEIN_FILES: "ftp://x" }, /"ftp:\/\/x" is no place for files/],
+  ["a place that is none", { SKEIN_FILES: "ftp://x" }, /"ftp:\/\/x" is not a place for files/],
   ["a bucket without a name", { SKEIN_FILES: "s3://" }, /names no bucket/],
   ["a bucket without a key", { SKEIN_FILES: "s3://bucket" }, /needs AWS_ACCESS_KEY_ID/],
 ])("%s for generated files is a sentence before anything is opened", (_, env, sentence) => {

@@ -88,7 +88,7 @@ test("an answer that does not fit goes back to the model with the reasons", asyn
     number: "A17",
   });
   const said = JSON.stringify(asked().at(-1)?.["messages"]);
-  expect(said).toContain("The answer is no JSON.");
+  expect(said).toContain("The answer is not JSON.");
   expect(said).toMatch(/number: .*total: /);
   await close();
 });
@@ -184,7 +184,7 @@ test("a part of an answer that is cut off is not taken for the answer", async ()
   const { run, close } = await reader({ output: z.object({ a: z.object({}).loose().optional() }) });
   const { error, finalAnswer } = await run('Here it is: {"list": [{}');
   expect({ error, finalAnswer }).toMatchObject({
-    error: { code: "validation_failed", message: expect.stringContaining("The answer is no JSON.") },
+    error: { code: "validation_failed", message: expect.stringContaining("The answer is not JSON.") },
     finalAnswer: expect.stringContaining("Here it is"),
   });
   await close();

@@ -1,10 +1,10 @@
 /**
- * The server's clock. Everything in a log has its time from it, so how long something takes and whether it was today is said by
- * this clock, and not by the device's, which may be wrong.
+ * The server's clock. Events have their times from it, so durations and days are computed with this clock, not with the
+ * device's, which may be wrong.
  */
 let aheadMs = 0;
 
-/** Less is the way of an answer, and the header has whole seconds. */
+/** A smaller difference may be the time that the answer took, or rounding: the header has whole seconds. */
 const NOTICED_MS = 10_000;
 
 /** How far the server's clock is ahead of this device's. */

@@ -137,7 +137,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
         await Promise.race([talker.sendCommand(["PING"]), aborted(signal)]);
       } catch (error) {
         const why = signal.aborted ? `nothing within ${CHECK_MS} ms` : String(error);
-        throw new KnownError("store_unavailable", `Redis does not answer: ${why}. Sessions go on without it.`);
+        throw new KnownError("store_unavailable", `Redis does not answer: ${why}. Sessions continue without it.`);
       }
     },
     async close() {

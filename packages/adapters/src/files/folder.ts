@@ -19,7 +19,7 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
   return {
     async put({ sessionId, fileId, filename, bytes }) {
       if (!Uuid.safeParse(sessionId).success)
-        throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
+        throw new KnownError("invalid", `"${sessionId}" is not the id of a session. Expected a UUID.`);
       const place = join(root, sessionId);
       makeFolder(place);
       const inside = await confined(root, place);

@@ -43,7 +43,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
   return {
     async put({ sessionId, fileId, filename, bytes }) {
       if (!Uuid.safeParse(sessionId).success)
-        throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
+        throw new KnownError("invalid", `"${sessionId}" is not the id of a session. Expected a UUID.`);
       const name = storedName(fileId, filename);
       await query(PUT, [sessionId, name, Buffer.from(bytes)]);
       return { storagePath: `${PREFIX}${sessionId}/${name}` };

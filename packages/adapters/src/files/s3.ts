@@ -76,7 +76,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   return {
     async put({ sessionId, fileId, filename, bytes }) {
       if (!Uuid.safeParse(sessionId).success)
-        throw new KnownError("invalid", `"${sessionId}" is no session: expected a UUID.`);
+        throw new KnownError("invalid", `"${sessionId}" is not the id of a session. Expected a UUID.`);
       const storagePath = `${root}${sessionId}/${storedName(fileId, filename)}`;
       const response = await request("PUT", addressOf(storagePath), new Uint8Array(bytes));
       await response.body?.cancel();

@@ -43,7 +43,10 @@ interface Session {
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
   const { name, connectTimeoutMs = 15_000, callTimeoutMs = 60_000, maxTools = 100 } = options;
   if (!NAME.test(name))
-    throw new KnownError("invalid", `"${name}" is no name for an MCP server: it has 1 to 40 letters, digits, _ or -.`);
+    throw new KnownError(
+      "invalid",
+      `"${name}" is not a valid name of an MCP server. Expected 1 to 40 letters, digits, _ or -.`,
+    );
   const notices: string[] = [];
   const notice = (text: string): void => {
     notices.push(text);

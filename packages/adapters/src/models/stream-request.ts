@@ -22,7 +22,7 @@ export async function watched<Result>(
   } catch (error) {
     if (stop.signal.aborted && !signal.aborted)
       throw new ModelFailure(
-        { code: "silence", message: `The model's answer did not go on for ${silenceMs / 1000} seconds.` },
+        { code: "silence", message: `The model sent nothing for ${silenceMs / 1000} seconds.` },
         { retryable: true },
       );
     throw asFailure(error);

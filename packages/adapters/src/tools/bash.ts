@@ -61,7 +61,7 @@ export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {
   return defineTool({
     name: "Bash",
     description:
-      "Runs a shell command in the working folder and returns what it prints. Everything that it starts ends with it: there are no background processes.",
+      "Runs a shell command in the working folder and returns what it prints. Processes that it starts end with it: there are no background processes.",
     input: z.object({
       command: z.string().min(1).describe("The command to run."),
       timeout: z

@@ -218,10 +218,9 @@ function within(base: string, place: string): boolean {
 
 export const outside = (path: string): Error => new Error(`${path} is outside the folder that this tool may use.`);
 export const aFolder = (path: string): Error => new Error(`${path} is a folder.`);
-export const noPlainFile = (path: string): Error => new Error(`${path} is no plain file.`);
+export const noPlainFile = (path: string): Error => new Error(`${path} is not a regular file.`);
 export const noFile = (path: string): Error => new Error(`There is no file ${path}.`);
-export const behindFile = (path: string): Error =>
-  new Error(`There is no ${path}: what should be its folder is a file.`);
+export const behindFile = (path: string): Error => new Error(`There is no ${path}: its folder is a file.`);
 export const notOpened = (path: string): Error => new Error(`${path} may not be opened.`);
 
 function problem(error: unknown, path: string): Error {

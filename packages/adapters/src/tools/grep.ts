@@ -68,7 +68,7 @@ function lineTest(pattern: string, ignoreCase: boolean): (line: string) => boole
     const compiled = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
     return (line) => compiled.matcher(line).find();
   } catch (error) {
-    throw new Error(`The pattern is no regular expression of RE2: ${(error as Error).message}`, { cause: error });
+    throw new Error(`The pattern is not a valid RE2 regular expression: ${(error as Error).message}`, { cause: error });
   }
 }
 

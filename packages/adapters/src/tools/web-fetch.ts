@@ -43,6 +43,6 @@ async function follow(url: string, options: GuardedRequestOptions, signal: Abort
 
 function parsed(url: string, base?: URL): URL {
   const result = URL.parse(url, base?.href);
-  if (!result) throw new Error(`"${url.slice(0, 200)}" is no URL.`);
+  if (!result) throw new Error(`"${url.slice(0, 200)}" is not a URL.`);
   return result;
 }

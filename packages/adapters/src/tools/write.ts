@@ -32,7 +32,7 @@ export function createEdit(folderOf: FolderOf): Tool {
     input: z.object({
       file_path: z.string().min(1).describe("The file, relative to the working folder or absolute inside it."),
       old_string: z.string().min(1).describe("The text to replace, exactly as it is in the file."),
-      new_string: z.string().describe("What stands there afterwards."),
+      new_string: z.string().describe("The new text."),
       replace_all: z.boolean().optional().describe("Replace every place instead of the only one."),
     }),
     policy: "once",

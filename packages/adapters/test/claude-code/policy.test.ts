@@ -352,7 +352,7 @@ describe("secrets", () => {
 
   test("of another tenant or session are not reached with a mark", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
-    const gone = "A secret of this session is gone";
+    const gone = "A secret of this session no longer exists";
     await expect(opened().resolve(kept, { ...session, tenant: "b" })).rejects.toThrow(gone);
     await expect(opened().resolve(kept, { ...session, sessionId: "other" })).rejects.toThrow(gone);
     // Nor handed in again, to be sent somewhere else.
@@ -372,6 +372,6 @@ describe("secrets", () => {
     await opened().inherit(session.sessionId, "fork", "a");
     expect((await opened().resolve(kept, { ...session, sessionId: "fork" })).env).toEqual({ MY_TOKEN: "canary-env" });
     await opened().forget(session.sessionId, "a");
-    await expect(opened().resolve(kept, session)).rejects.toThrow("gone");
+    await expect(opened().resolve(kept, session)).rejects.toThrow("no longer exists");
   });
 });

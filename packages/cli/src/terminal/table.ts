@@ -116,7 +116,7 @@ function widthsOf(titles: readonly string[], cells: readonly (readonly string[])
   return titles.map((title, at) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[at] ?? ""))));
 }
 
-/** Of a UUID what says when it was made: to the millisecond, so that hardly two begin alike. */
+/** The first 13 characters of a UUID: the time at which it was made, to the millisecond, so they are almost always unique. */
 function shortId(cell: string): string {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(cell) ? cell.slice(0, 13) : cell;
 }

@@ -74,7 +74,7 @@ async function readWith<Output>(
   answer: string,
 ): ReturnType<OutputCheck<Output>["read"]> {
   const value = jsonIn(answer);
-  if (value === undefined) return { problem: "The answer is no JSON. Answer with one JSON object and nothing else." };
+  if (value === undefined) return { problem: "The answer is not JSON. Answer with one JSON object and nothing else." };
   const result = await validate(value);
   if (!result.issues) return { output: result.value };
   return {

@@ -74,7 +74,7 @@ const OPTIONS: readonly string[] = [
 export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
   const { name, description, executor = "backend", policy = "once", timeoutMs = null, needsApproval = false } = options;
   if (!NAME.test(name))
-    throw new KnownError("invalid", `"${name}" is no name for a tool: it has 1 to 128 letters, digits, _ or -.`);
+    throw new KnownError("invalid", `"${name}" is not a valid tool name. Expected 1 to 128 letters, digits, _ or -.`);
   const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
   if (unknown !== undefined)
     throw new KnownError("invalid", `The tool "${name}" has no option "${unknown}". It has ${OPTIONS.join(", ")}.`);
@@ -124,7 +124,7 @@ function inputOf(name: string, input: z.core.$ZodType | JsonObject): Pick<Tool, 
       `The input of the tool "${name}" is a schema of zod 3. Use zod 4, or a JSON Schema.`,
     );
   if (typeof input !== "object" || input?.["type"] !== "object")
-    throw new KnownError("invalid", `The input schema of the tool "${name}" is no JSON Schema of an object.`);
+    throw new KnownError("invalid", `The input schema of the tool "${name}" is not a JSON Schema of an object.`);
   const schema = fromJsonSchema(name, input);
   return { inputSchema: input, parse: (value) => parseToolInput(schema, value) };
 }
@@ -135,7 +135,7 @@ function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
   } catch (error) {
     throw new KnownError(
       "invalid",
-      `The input schema of the tool "${name}" is no JSON Schema: ${(error as Error).message}`,
+      `The input schema of the tool "${name}" is not a JSON Schema: ${(error as Error).message}`,
       {
         cause: error,
       },

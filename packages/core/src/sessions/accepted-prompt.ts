@@ -15,7 +15,7 @@ export interface Accepted {
 export function acceptedOf({ events, repeated }: Appended): Accepted {
   const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
   if (stored?.event_type !== "prompt.accepted")
-    throw new KnownError("key_reused", "The idempotency key was used before for something that is no prompt.", {
+    throw new KnownError("key_reused", "The idempotency key was used before for a request that is not a prompt.", {
       details: { event_type: events[0]?.event_type, sequence: events[0]?.sequence },
     });
   const { message_id: messageId, run_id: runId } = stored.data;

@@ -20,7 +20,7 @@ export function contentProblem(
   let characters = 0;
   for (const block of blocks) {
     if (NOT_SAID.has(block.type)) return problem(notSaid(block.type));
-    if (isBlank(block)) return problem("A text needs at least one character that is no space.");
+    if (isBlank(block)) return problem("A text needs at least one character other than spaces.");
     characters += block.type === "text" ? String(block["text"]).length : 0;
     const image = imageProblem(block);
     if (image !== undefined) return problem(image);
@@ -36,7 +36,7 @@ export function answerProblem(content: Content): string | undefined {
     const { type } = block;
     if (!isResultBlock(block))
       return `An answer has no blocks of the type ${type}. It has ${RESULT_BLOCKS.join(", ")}.`;
-    if (isBlank(block)) return "A text needs at least one character that is no space.";
+    if (isBlank(block)) return "A text needs at least one character other than spaces.";
     const image = imageProblem(block);
     if (image !== undefined) return image;
   }
@@ -78,7 +78,7 @@ export function imageProblem(block: ContentBlock): string | undefined {
   if (!starts)
     return `An image is one of ${Object.keys(IMAGES).join(", ")}, and this one is ${String(source.media_type)}.`;
   const data = String(source.data);
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0) return "The data of an image is no base64.";
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0) return "The data of an image is not base64.";
   const first = atob(data.slice(0, 16));
   const fits = starts.some((start) => start.every((byte, index) => first.charCodeAt(index) === byte));
   return fits ? undefined : `The data of an image is not ${String(source.media_type)}.`;

@@ -176,5 +176,8 @@ function placeIn({ waiting }: RunLine, sessionId: string): number {
 
 function standingIn({ of, most, running }: RunLine, place: number): Standing {
   const runs = most === 1 ? "1 run" : `${most} runs`;
-  return { place, reason: `The ${of} may have ${runs} at the same time, and ${running.length} go on.` };
+  return {
+    place,
+    reason: `The ${of} may have ${runs} at the same time, and ${running.length} ${running.length === 1 ? "is" : "are"} running.`,
+  };
 }

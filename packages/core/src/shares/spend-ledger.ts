@@ -222,5 +222,5 @@ function reservedByOthers({ of }: Cap): string {
 }
 
 function question({ of, spend = 0n }: Cap, { spent }: Day): string {
-  return `The ${of} has spent ${dollars(BigInt(spent))} of the ${dollars(spend)} that it may spend today. May its runs go on until that is used up?`;
+  return `The ${of} has spent ${dollars(BigInt(spent))} of the ${dollars(spend)} that it may spend today. May its runs continue until the limit?`;
 }

@@ -105,5 +105,5 @@ async function allowOthers(asking: readonly string[], own: string, { store, now 
 
 function denied(caps: readonly Cap[], scope: string): string {
   const of = caps.find((cap) => cap.scope === scope)?.of ?? scope;
-  return `The ${of} comes near to what it may spend a day. People were asked whether its runs may go on, and said no.`;
+  return `The ${of} is close to its spending limit for today. A person was asked whether its runs may continue, and denied it.`;
 }

@@ -12,9 +12,9 @@ import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable } from "./world.ts";
 
 test.each([
-  ["a text", "no schema", /no JSON Schema/],
-  ["null", null, /no JSON Schema/],
-  ["a list", [], /no JSON Schema/],
+  ["a text", "no schema", /not a JSON Schema/],
+  ["null", null, /not a JSON Schema/],
+  ["a list", [], /not a JSON Schema/],
   ["a schema of a string", { type: "string" }, /object/],
   ["a zod schema of a string", z.string(), /must be one object/],
   ["a zod schema of one thing or another", z.union([z.object({}), z.object({})]), /must be one object.*z\.object/],

@@ -11,7 +11,7 @@ const MAGIC: readonly (readonly [type: string, test: (bytes: Buffer) => boolean]
 
 const IMAGE_BYTES = 5 * 1024 * 1024;
 const PDF_BYTES = 20 * 1024 * 1024;
-const NO_BASE64 = "The data is no base64.";
+const NO_BASE64 = "The data is not base64.";
 const TEXT_CHARACTERS = 5 * 1024 * 1024;
 
 /** Rejects uploads whose content is not of the stated type, or that are larger than the model accepts. */

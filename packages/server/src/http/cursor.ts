@@ -8,7 +8,7 @@ export function cursorOf(place: string | null): string | null {
 /** The place of a cursor. Rejects a cursor whose place does not match `form`. */
 export function placeOf(cursor: string, form: RegExp): string {
   const place = Buffer.from(cursor, "base64url").toString();
-  if (!form.test(place)) throw new ApiError("invalid", "cursor: This is no cursor of this list.");
+  if (!form.test(place)) throw new ApiError("invalid", "cursor: This is not a cursor of this list.");
   return place;
 }
 

@@ -79,7 +79,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   const began = performance.now();
   const { isKept, says } = await inTime(deps.walls(), reply.elapsedTime).catch(() => ({
     isKept: true,
-    says: "How the sandbox stands could not be found out in time.",
+    says: "The state of the sandbox is not known yet.",
   }));
   const latency_ms = performance.now() - began;
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];

@@ -4,9 +4,9 @@ import { isObject, type Block, type CacheControl, type JsonObject, type Messages
 import type { RequestHead } from "../dialects/dialect.ts";
 import { missing, refused, wrongType, wrongValue } from "./errors.ts";
 
-/** Prefixes are cached without being asked. */
+/** OpenAI caches prefixes without being asked to. */
 export const AUTOMATIC_CACHE: CacheControl = { type: "ephemeral" };
-/** What an answer may have if the request does not say. */
+/** The longest answer if the request sets no limit. */
 export const LONGEST_ANSWER = 128_000;
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -110,7 +110,7 @@ function checkStrict(schema: JsonObject, owner: string, param: string): void {
   for (const each of inner) if (isObject(each)) checkStrict(each, owner, param);
 }
 
-/** The named schema of an answer that shall be JSON. */
+/** The named schema of an answer that must be JSON. */
 export function outputSchema(format: JsonObject, param: string): JsonObject {
   stringAt(format.name, `${param}.name`);
   const schema = objectAt(format.schema, `${param}.schema`);

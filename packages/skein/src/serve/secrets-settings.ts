@@ -14,7 +14,7 @@ export interface SecretsSettings {
 export function secretsSettings({ key, file, lost = "" }: Config["secrets"], folder: string): SecretsSettings {
   const ids = lost.split(",").filter((id) => id !== "");
   if (key !== undefined && file !== undefined)
-    throw new KnownError("invalid", "SKEIN_SECRETS_KEY and SKEIN_SECRETS_KEY_FILE at once. Set one of them.");
+    throw new KnownError("invalid", "SKEIN_SECRETS_KEY and SKEIN_SECRETS_KEY_FILE are both set. Set one of them.");
   const text = file === undefined ? key : read(resolve(folder, file));
   return { vault: text === undefined ? undefined : createVault(text), lost: ids };
 }

@@ -113,11 +113,11 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
         `SKEIN_ALLOWED_ORIGINS has "${origin}". An origin looks like https://example.com.`,
       );
   if (config.redisUrl !== undefined && !/^rediss?:$/.test(URL.parse(config.redisUrl)?.protocol ?? ""))
-    throw new KnownError("invalid", "SKEIN_REDIS_URL is no address like redis://USER:PASSWORD@HOST:6379.");
+    throw new KnownError("invalid", "SKEIN_REDIS_URL is not an address like redis://USER:PASSWORD@HOST:6379.");
   if (config.traceEndpoint !== undefined && !/^https?:$/.test(URL.parse(config.traceEndpoint)?.protocol ?? ""))
-    throw new KnownError("invalid", "OTEL_EXPORTER_OTLP_ENDPOINT is no http or https address.");
+    throw new KnownError("invalid", "OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https address.");
   if (config.anthropicBaseUrl !== undefined && !/^https?:$/.test(URL.parse(config.anthropicBaseUrl)?.protocol ?? ""))
-    throw new KnownError("invalid", "ANTHROPIC_BASE_URL is no http or https address.");
+    throw new KnownError("invalid", "ANTHROPIC_BASE_URL is not an http or https address.");
   checkAddresses("SKEIN_ALLOWED_WEBHOOK_ADDRESSES", config.allowedWebhookAddresses);
   checkAddresses("SKEIN_ALLOWED_MODEL_ADDRESSES", config.openedToModels.addresses);
   const filesUrl = flags.files ?? config.filesUrl;
@@ -270,5 +270,6 @@ function configFile(named: string | undefined, folder: string): string | undefin
 
 function checkAddresses(variable: string, addresses: readonly string[]): void {
   for (const address of addresses)
-    if (isIP(address) === 0) throw new KnownError("invalid", `${variable} has "${address}", which is no IP address.`);
+    if (isIP(address) === 0)
+      throw new KnownError("invalid", `${variable} has "${address}", which is not an IP address.`);
 }

@@ -24,7 +24,7 @@ describe.skipIf(noRedis)("skein doctor", { timeout: 120_000 }, () => {
   });
 
   test("and skein serve refuse an address that is none, without repeating it", async () => {
-    expect(await doctor("http://walnut@example.com")).toMatch(/^wrong +settings +SKEIN_REDIS_URL is no address/m);
+    expect(await doctor("http://walnut@example.com")).toMatch(/^wrong +settings +SKEIN_REDIS_URL is not an address/m);
     const { child, ended } = start(dataFolder(), ["serve", "--port", "0"], { SKEIN_REDIS_URL: "walnut" });
     child.stdin?.end();
     const { code, out, err } = await ended;

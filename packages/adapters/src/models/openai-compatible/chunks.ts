@@ -73,7 +73,7 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     add(data: string): void {
       if (data === "[DONE]") return;
       const chunk = parsedOrUndefined(data) as JsonObject | undefined;
-      if (!chunk) throw new SyntaxError("A chunk of the stream is no JSON.");
+      if (!chunk) throw new SyntaxError("A chunk of the stream is not JSON.");
       if (chunk["error"]) throw streamFailure(chunk["error"]);
       answer.begin();
       usage = usageOf(chunk["usage"]) ?? usage;

@@ -27,7 +27,7 @@ export function createEventReader(answer: AnswerStream) {
   return {
     add(data: string): void {
       const event = parsedOrUndefined(data) as JsonObject | undefined;
-      if (!event) throw new SyntaxError("An event of the stream is no JSON.");
+      if (!event) throw new SyntaxError("An event of the stream is not JSON.");
       answer.begin();
       const place = Number(event["output_index"]);
       const delta = typeof event["delta"] === "string" ? event["delta"] : "";

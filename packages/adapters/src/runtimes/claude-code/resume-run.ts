@@ -29,7 +29,7 @@ import type { TurnEnd } from "./turn.ts";
 const FIRST_WORD = {
   ms: 60_000,
   code: "interrupted",
-  message: "The turn broke off with its server and could not be taken up again. Send another prompt to go on.",
+  message: "The turn ended with its server and could not be resumed. Send another prompt to continue.",
 };
 
 const NOT_RUN =

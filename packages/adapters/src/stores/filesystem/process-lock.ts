@@ -97,7 +97,7 @@ function isAlive({ pid, boot, started, released }: Holder, processes: Processes)
   return !released && boot === processes.boot && processes.started(pid) === started;
 }
 
-/** The holder that a lock file names. Undefined: it names none, also not after the moment that writing it takes. */
+/** The holder that a lock file names. Undefined: it names none, even after waiting for a write to end. */
 async function holderOf(path: string): Promise<Holder | "gone" | undefined> {
   for (let attempt = 0; attempt < 5; attempt++) {
     if (attempt > 0) await sleep(100);

@@ -31,7 +31,7 @@ export function toKnownError(error: unknown): unknown {
     return known("store_unavailable", "PostgreSQL undid this because of other transactions, several times. Retry.");
   if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
   if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
-  if (sqlState === "23505") return known("already_exists", `It is there already: ${error.message}.`);
+  if (sqlState === "23505") return known("already_exists", `It exists already: ${error.message}.`);
   if (sqlState.startsWith("22") || sqlState === "23514" || sqlState === "54000")
     return known("invalid", `PostgreSQL cannot keep this: ${error.message}.`);
   return error;

@@ -4,8 +4,8 @@ import type { Connections } from "./connections.ts";
 
 /**
  * Refuses a pooler that shares one connection of the server between several of ours, as PgBouncer does in transaction mode:
- * LISTEN, advisory locks and prepared statements would be lost without an error. Two connections of ours that are open at
- * once then have the same process of the server, which otherwise cannot be.
+ * LISTEN, advisory locks and prepared statements would be lost without an error. Behind such a
+ * pooler, two open connections may report the same server process. Without a pooler each connection has its own.
  */
 export async function refusePooler(connections: Connections): Promise<void> {
   await connections.withClient(async (first) => {

@@ -118,7 +118,7 @@ const extensions: Readonly<Record<ExportFormat, string>> = {
   html: "html",
 };
 
-/** Knows the names that would give away who worked where. */
+/** Redacts account names and project paths besides secrets. */
 export function redactorOfThisMachine(onHidden?: (hidden: Hidden) => void): (text: string) => string {
   return createRedactor({ home: homedir(), userName: userInfo().username, ...(onHidden && { onHidden }) });
 }

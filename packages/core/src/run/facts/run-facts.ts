@@ -14,7 +14,7 @@ export function runStarted(
   };
 }
 
-/** A worker takes up a run that it did not begin: what was opened before is an orphan. */
+/** A worker takes over a run that it did not start. Calls that were started before have lost their worker. */
 export function runResumed({ runId }: Pick<RunState, "runId">, fence: number): FactOf<"run.resumed"> {
   return { event_type: "run.resumed", data: { run_id: runId, fence } };
 }
@@ -32,7 +32,7 @@ export function parentInformed(
   return { event_type: "parent.informed", data: { ...inStep(place), session_id, tool_use_id } };
 }
 
-/** What a run came to. */
+/** The totals of a run. */
 export type RunTotals = Place &
   Pick<RunState, "usage" | "costPicos" | "unpricedCalls" | "filesGenerated"> & {
     readonly startedAt: string;
@@ -42,9 +42,9 @@ export type RunTotals = Place &
 
 interface Ending {
   readonly now: number;
-  /** What calls of the run that broke off may have cost beyond what is known. */
+  /** What interrupted model calls of the run may have cost beyond what is known. */
   readonly reservedMicros?: number;
-  /** What the runtime itself said at the end, if it says more than the totals. */
+  /** The runtime's own result, if it has more than the totals. */
   readonly result?: JsonObject | undefined;
 }
 

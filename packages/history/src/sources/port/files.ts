@@ -1,4 +1,4 @@
-/** What sources share that read files. */
+/** Functions for sources that read files. */
 import { lstatSync, readdirSync, readFileSync, statSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
@@ -38,7 +38,7 @@ export function stampOf(...paths: readonly string[]): { readonly stamp: string; 
   };
 }
 
-/** Heads are read one after the other, thousands of them, and are short. */
+/** One buffer for all heads: a list reads thousands of them, one after the other. */
 const headBuffer = Buffer.allocUnsafeSlow(16 * 1024);
 
 /** Calls back for each line of a file of JSON lines, also of a compressed one. */
@@ -92,7 +92,7 @@ export function eachRecord(
   }
   const onLine = (bytes: Buffer, number: number, unterminated: boolean): void => {
     const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
-      // A line of these kinds is read all the same.
+      // Lines of these kinds are always read.
       if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes") writer.damage(text ?? kind);
     });
     for (const { value } of records) onRecord(value, `line ${number}`);
@@ -159,7 +159,7 @@ export function originalPart(document: Value | undefined, from: string): string 
   return part === undefined ? undefined : JSON.stringify(part);
 }
 
-/** Files below a folder by name, into folders of folders; links are not followed. */
+/** Files with a matching name in a folder and its subfolders. Links are not followed. */
 export function filesNamed(folder: string, name: RegExp, problems: Problem[], depth = 8): readonly string[] {
   return entriesIn(folder, problems).flatMap((entry) => {
     const path = join(folder, entry.name);

@@ -198,7 +198,7 @@ export const sessionRoutes = {
     method: "GET",
     path: "/v1/sessions/{session_id}/effects",
     scope: "read",
-    summary: "What each tool call did, or that nobody knows",
+    summary: "What each tool call did, or that its outcome is unknown",
     status: 200,
     response: z.object({ data: z.array(Effect) }),
   },

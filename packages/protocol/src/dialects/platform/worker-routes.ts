@@ -26,7 +26,7 @@ export const workerRoutes = {
     method: "GET",
     path: "/v1/parked-sessions",
     scope: "read",
-    summary: "Sessions that failed whoever drove them, and were set aside",
+    summary: "Sessions that failed on every worker and are not run again until they are retried",
     query: PageQuery,
     status: 200,
     response: pageOf(ApiParkedSession),

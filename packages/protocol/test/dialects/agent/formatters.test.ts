@@ -102,7 +102,7 @@ test("a format that is none is refused before anything is said", async () => {
   const reading = frames[Symbol.asyncIterator]().next();
   await expect(reading).rejects.toMatchObject({
     code: "invalid",
-    message: '"yaml" is no format. Expected json, xml or raw.',
+    message: '"yaml" is not a format. Expected json, xml or raw.',
   });
   expect(simulator.ledger.calls()).toEqual([]);
 });

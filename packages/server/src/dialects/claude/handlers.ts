@@ -183,7 +183,7 @@ async function health(call: RequestContext) {
       redis:
         bus.status === "ok"
           ? { status: "ok" as const, latency_ms: bus.latency_ms }
-          : { status: "error" as const, error: "Redis does not answer. Sessions go on without it." },
+          : { status: "error" as const, error: "Redis does not answer. Sessions continue without it." },
     }),
   };
   const isWhole = problem === undefined && (!bus || bus.status === "ok");

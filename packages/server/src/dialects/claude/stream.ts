@@ -104,7 +104,7 @@ function closing(reason: StreamEnd): string {
 const CLOSING: Readonly<Record<StreamEnd, Extract<StreamEvent, { event: "error" }>["data"]>> = {
   shutdown: {
     code: "SERVICE_UNAVAILABLE",
-    message: "The server is stopping, and the run goes on. Follow it again with Last-Event-ID.",
+    message: "The server is stopping, and the run continues. Follow it again with Last-Event-ID.",
   },
   revoked: { code: "AUTHENTICATION_ERROR", message: "The key was revoked." },
   deleted: { code: "SESSION_NOT_FOUND", message: "The session was deleted." },

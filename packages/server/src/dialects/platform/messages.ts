@@ -68,7 +68,7 @@ async function blocks(
 ) {
   const transcript = await call.sessions.transcript(sessionId);
   const from = cursor === undefined ? 0 : Number(placeOf(cursor, PLACES.number));
-  if (from > transcript.length) throw new KnownError("invalid", "cursor: This is no cursor of this list.");
+  if (from > transcript.length) throw new KnownError("invalid", "cursor: This is not a cursor of this list.");
   const to = from + limit;
   return {
     data: transcript.slice(from, to).map(({ id, role, content }) => ({ id, role, content })),

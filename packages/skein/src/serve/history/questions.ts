@@ -246,7 +246,7 @@ function chosen(sessions: readonly SessionSummary[], { title, limit, skipped, or
 function offsetIn(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   const [, offset] = /^o(\d{1,8})$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
-  if (offset === undefined) throw new KnownError("invalid", "cursor: This is no cursor of this list.");
+  if (offset === undefined) throw new KnownError("invalid", "cursor: This is not a cursor of this list.");
   return Number(offset);
 }
 

@@ -61,7 +61,7 @@ function refusalOf(error: unknown): { readonly code: RefusalCode; readonly messa
   const message = error instanceof Error ? error.message : String(error);
   if (isSessionNotFoundError(error)) return { code: "not_found", message: "There is no such session." };
   if (isWorkspaceNotFoundError(error)) return { code: "not_found", message: "No session belongs to this project." };
-  if (isDataNotFoundError(error)) return { code: "not_found", message: "There are no sessions of agents here." };
+  if (isDataNotFoundError(error)) return { code: "not_found", message: "There are no sessions of coding agents here." };
   if (isQueryError(error)) return { code: "invalid", message: `q: ${message}` };
   if (isKnownError(error, "not_found", "invalid", "too_large")) return { code: error.code as RefusalCode, message };
   return { code: "bug", message: error instanceof Error ? (error.stack ?? message) : message };

@@ -15,7 +15,7 @@ export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string
   const changed = places.filter(({ path, bytes }) => {
     const there = bytesAt(path);
     if (there === undefined) return true;
-    // What is beside a transcript is one object that Claude Code rewrites; a transcript only grows.
+    // Claude Code only appends to a transcript, but rewrites the JSON object in a file beside it.
     if (path.endsWith(".jsonl") && !bytes.subarray(0, there.length).equals(there))
       throw new KnownError("already_exists", `${path} is there already and went another way. Nothing was written.`);
     return !there.equals(bytes);

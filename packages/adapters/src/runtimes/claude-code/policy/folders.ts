@@ -42,7 +42,7 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
       const place = await realpath(given).catch(() => undefined);
       if (place === undefined) throw new KnownError("invalid", `${field}: There is no such folder.`);
       if (!places.some((root) => isWithin(root, place))) throw outside(field);
-      if (!(await stat(place)).isDirectory()) throw new KnownError("invalid", `${field}: This is no folder.`);
+      if (!(await stat(place)).isDirectory()) throw new KnownError("invalid", `${field}: This is not a folder.`);
       return place;
     },
   };

@@ -167,7 +167,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       if (more !== undefined)
         throw new KnownError(
           "not_allowed",
-          `This session was begun with the key "${before.key}", which may use ${more} that this key may not. Go on with that key, or begin a new session.`,
+          `This session was begun with the key "${before.key}", which may use ${more} that this key may not. Continue with that key, or start a new session.`,
         );
       const sandboxed = options.sandbox ? options.sandbox.enabled : before.sandboxed;
       const bypass = options.permission_mode === "bypassPermissions";

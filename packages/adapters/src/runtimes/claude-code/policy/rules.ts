@@ -151,7 +151,7 @@ function checkHeaders(field: string, headers: Readonly<Record<string, string>>):
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw invalid(field, "This is no header that HTTP allows.");
+      throw invalid(field, "HTTP does not allow this header.");
     }
   }
 }

@@ -31,7 +31,7 @@ export function putSecrets<Options extends Given>(options: Options, secrets: Sec
     const [, mark] = MARK.exec(value) ?? [];
     if (mark === undefined) return value;
     if (!Object.hasOwn(secrets, mark))
-      throw new KnownError("invalid", "A secret of this session is gone. Begin a new session.");
+      throw new KnownError("invalid", "A secret of this session no longer exists. Start a new session.");
     return secrets[mark] as string;
   }) as Options;
 }

@@ -232,7 +232,7 @@ function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start):
   const { cwd = process.cwd(), env } = request;
   try {
     // Without this the answer would be that the program is missing.
-    if (!statSync(cwd).isDirectory()) throw new Error("It is no folder.");
+    if (!statSync(cwd).isDirectory()) throw new Error("It is not a folder.");
     const { sandbox, limits, places } = deps;
     const { before = [], ...room }: ChildRoom = sandbox.walls.files
       ? claudeRoom(request, hidden.files, places)

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { DEFAULT_LIMITS } from "../../src/http/limits.ts";
+import { createSharedPlaces } from "../../src/http/shared-places.ts";
+
+const ever = new AbortController().signal;
+
+test("a statement waits longer than one may run, and gets the place of one that took all of its time", async () => {
+  const places = createSharedPlaces({ ...DEFAULT_LIMITS, statements: 1, statementMs: 100 }, () => false);
+  const giveBack = await places.statement("a", ever);
+  const next = places.statement("a", ever);
+  // It was ended by the clock after 100 ms, and its sandbox is gone a moment later.
+  await delay(250);
+  giveBack();
+  expect(await next).toBeTypeOf("function");
+});
+
+test("after a large body the next one of its tenant waits, if there are several tenants, and goes at once if there are not", async () => {
+  const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
+  const taken = async (isShared: boolean): Promise<number> => {
+    const places = createSharedPlaces(limits, () => isShared);
+    const giveBack = await places.body("a", 1000);
+    await delay(100);
+    giveBack();
+    return places.queues.bodies.figures().taken;
+  };
+  expect([await taken(true), await taken(false)]).toEqual([1000, 0]);
+});
