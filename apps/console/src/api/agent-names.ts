@@ -26,7 +26,7 @@ export function useAgentNames(ids: readonly string[]): AgentNames {
     nameOf(id) {
       const name = here.get(id);
       if (name !== undefined) return name;
-      if (!agents.data || !found.data?.has(id)) return "";
+      if (!agents.data || !found.data?.has(id)) return "…";
       const elsewhere = found.data.get(id);
       return elsewhere === undefined ? "An agent without sessions" : `${elsewhere}, from a file or the command line`;
     },

@@ -75,8 +75,8 @@ export function useTitles(): TitleOf {
       if (session.title !== null) return session.title;
       if (session.total_runs === 0) return "New session";
       const prompt = prompts.of(session, api);
-      // While it is asked for, nothing stands there that would change at once.
-      return prompt === undefined ? "" : (prompt ?? `Session ${shortId(session.id)}`);
+      // While it is asked for, no words stand there that would change at once; a link has to be called something.
+      return prompt === undefined ? "…" : (prompt ?? `Session ${shortId(session.id)}`);
     },
     // oxlint-disable-next-line exhaustive-deps -- the version says when prompts have come.
     [prompts, api, version],

@@ -19,7 +19,7 @@ export function SessionTable({ rows }: { readonly rows: readonly UsageRow[] }) {
   const nameOf = ({ key }: UsageRow): string => {
     const session = sessions.data?.get(key);
     if (session) return titleOf(session);
-    return sessions.data ? "A deleted session" : "";
+    return sessions.data ? "A deleted session" : "…";
   };
   return (
     <UsageTable

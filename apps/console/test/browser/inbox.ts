@@ -78,7 +78,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.locator("article.ask").getByRole("button", { name: "Change the input…" }).click();
       await page.getByLabel("command").fill("git log --oneline -20 src/jobs");
       await page.getByRole("button", { name: "Approve the changed call" }).click();
-      await page.locator(".md", { hasText: "a person changed its input" }).waitFor();
+      await page.locator(".md", { hasText: "its input was changed to" }).waitFor();
       const [effect] = (await world.client.listEffects({ params: { session_id: id } })).data;
       expect(effect?.input).toEqual({ command: "git log --oneline -20 src/jobs" });
       await page.close();

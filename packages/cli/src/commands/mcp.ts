@@ -1,6 +1,7 @@
 import {
   type LibraryConfig,
   buildIndex,
+  createTitles,
   existingRoots,
   isDataNotFoundError,
   withArchive,
@@ -44,7 +45,8 @@ export const mcp = defineCommand({
       throw toCommandError(error);
     }
     const archiveFolder = join(config.dataDir, "archive");
-    const library = async () => await withArchive({ ...(await allAgents(root)), archiveFolder });
+    const titles = createTitles();
+    const library = async () => await withArchive({ ...(await allAgents(root)), archiveFolder, titles });
     // Standard output belongs to the protocol: nothing else may be written there.
     const ended = new Promise<void>((resolve) => {
       process.stdin.once("end", resolve);

@@ -71,7 +71,9 @@ export async function searchSessions(
     let total = 0;
     const isWorth = (score: number, time: number, file: DataFile, offset: number): boolean => {
       const worst = top.worst();
-      return worst === undefined || comparePlaces({ score, time, offset, path: file.path }, placeOf(worst)) <= 0;
+      return (
+        worst === undefined || compareHits({ line: { file, time, line: { offset } }, found: { score } }, worst) <= 0
+      );
     };
     const limits = { ...limitsOf(options), context: page.context, store };
     const choice = { isOpen: () => total <= Math.max(exactTotal, wanted), isWorth };
@@ -114,26 +116,15 @@ interface Hit {
 }
 
 /** What the order of matches depends on: the best score first, then the newest, then the order of the files. */
-interface HitPlace {
-  readonly score: number;
-  readonly time: number;
-  readonly offset: number;
-  readonly path: string;
+interface Placed {
+  readonly line: { readonly file: DataFile; readonly time: number; readonly line: { readonly offset: number } };
+  readonly found: { readonly score: number };
 }
 
-const placeOf = ({ line: { file, line, time }, found: { score } }: Hit): HitPlace => ({
-  score,
-  time,
-  offset: line.offset,
-  path: file.path,
-});
-
-const compareHits = (a: Hit, b: Hit): number => comparePlaces(placeOf(a), placeOf(b));
-
-function comparePlaces(a: HitPlace, b: HitPlace): number {
-  const order = b.score - a.score || b.time - a.time || a.offset - b.offset;
-  if (order !== 0 || a.path === b.path) return order;
-  return a.path < b.path ? -1 : 1;
+function compareHits(a: Placed, b: Placed): number {
+  const order = b.found.score - a.found.score || b.line.time - a.line.time || a.line.line.offset - b.line.line.offset;
+  if (order !== 0 || a.line.file === b.line.file) return order;
+  return a.line.file.path < b.line.file.path ? -1 : 1;
 }
 
 function limitsOf({ role, tool, since, until, signal }: SearchOptions): {
