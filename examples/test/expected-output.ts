@@ -9,5 +9,6 @@ export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
   "crash-and-resume": [/ended with SIGKILL/, /outcome of this call is unknown/, /Letters: 1$/m],
   subagents: [/answered: "4"/, /worked for toolu_\w+: 4 messages/],
   "structured-answer": [/^120 null$/m],
+  hooks: [/token \(hidden\)|No deploy on Fridays/],
   mcp: [/mcp__clock__time/, /It is noon in Lisbon/],
 };

@@ -134,10 +134,10 @@ test("the other quirks change their part of the request", () => {
   expect(model({ no_stream_options: true }).prepare(call).body).not.toHaveProperty("stream_options");
 });
 
-test("a web page at the address of a model is named, and not asked again", async () => {
+test("a web page at the address of a model is named, and asked once more at most", async () => {
   const asked = model().call(callOf({ text: "", instead: { body: "html" } }), () => {}, never);
   await expect(asked).rejects.toMatchObject({
     failure: { code: "no_model", message: expect.stringContaining("Check the address") },
-    retryable: false,
+    mostRetries: 1,
   });
 });

@@ -1,6 +1,6 @@
 import { type Client, type Followed, type FollowedChange, type FollowedHistory, SkeinError } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
-import { askSql, type SqlAnswer } from "./sql.ts";
+import { askSql, inTurn, type SqlAnswer } from "./sql.ts";
 
 export type Session = RouteOutput<"getSession">;
 /** Something that a session waits for a person to answer, with the session it belongs to. */
@@ -201,7 +201,7 @@ export function createApi(client: Client) {
     usage: async (query: RouteInput<"usage">["query"]) => (await client.usage({ query })).data,
     toolUsage: async (query: RouteInput<"toolUsage">["query"]) => (await client.toolUsage({ query })).data,
 
-    sqlTables: async () => (await client.getSqlSchema()).data,
+    sqlTables: async () => (await inTurn(() => client.getSqlSchema())).data,
     sqlExamples: async () => (await client.listSqlExamples()).data,
     sql: (statement: string, signal?: AbortSignal): Promise<SqlAnswer> => askSql(client, statement, signal),
 

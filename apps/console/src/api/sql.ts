@@ -25,11 +25,11 @@ interface Line {
 const TRIES = 4;
 const PAUSE_MS = 2000;
 
-/** The answer of the server; a statement that finds no place waits for its turn here. */
-async function answered(client: Client, statement: string, signal: AbortSignal | undefined): Promise<unknown> {
+/** What the server answers; whoever finds no place among the statements that run waits for a turn here. */
+export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++)
     try {
-      return await client.askSql({ body: { sql: statement }, ...(signal && { signal }) });
+      return await ask();
     } catch (error) {
       if (!(error instanceof SkeinError) || error.status !== 429 || tries === TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -39,7 +39,7 @@ async function answered(client: Client, statement: string, signal: AbortSignal |
 /** Asks one statement and reads the whole answer: at most 10 MiB, which is what the server sends. */
 export async function askSql(client: Client, statement: string, signal?: AbortSignal): Promise<SqlAnswer> {
   const started = performance.now();
-  const body = await answered(client, statement, signal);
+  const body: unknown = await inTurn(() => client.askSql({ body: { sql: statement }, ...(signal && { signal }) }));
   const text = typeof body === "string" ? body : new TextDecoder().decode(body as ArrayBuffer);
   let columns: SqlColumn[] = [];
   let end: Line["end"];

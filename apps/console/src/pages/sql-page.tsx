@@ -34,7 +34,6 @@ export function SqlPage() {
     queryKey: ["sql", "schema"],
     queryFn: () => api.sqlTables(),
     staleTime: Infinity,
-    retry: false,
   });
   const examples = useQuery({ queryKey: ["sql", "examples"], queryFn: () => api.sqlExamples(), staleTime: Infinity });
   const tables = useMemo(() => tablesOf(schema.data), [schema.data]);

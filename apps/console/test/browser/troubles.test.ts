@@ -8,6 +8,9 @@ import { type World, createWorld, removeBuilt } from "./world.ts";
 
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 
+/** The second, if the page has not heard of the server's health yet. */
+const NO_CONNECTION = /No connection for|The server cannot be reached/;
+
 /** What goes wrong around a page, one after the other on a server of its own: the page says what happened, and goes on. */
 describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
   let world: World;
@@ -38,9 +41,9 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const id = await world.begin("Helper", prompt, [{ text: words, chunk: 8, chunkDelayMs: 25 }]);
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".md", { hasText: "word3" }).waitFor();
-    await world.crash(() => page.getByText("No connection for").waitFor({ timeout: 15_000 }));
+    await world.crash(() => page.getByText(NO_CONNECTION).waitFor({ timeout: 15_000 }));
     await page.locator(".top .pill.done").waitFor({ timeout: 25_000 });
-    await page.getByText("No connection for").waitFor({ state: "detached" });
+    await page.getByText(NO_CONNECTION).waitFor({ state: "detached" });
     const text = await page.locator(".transcript").innerText();
     expect(text.split("word59")).toHaveLength(2);
     expect(text.replaceAll(/\s+/g, " ")).toContain(words);
@@ -55,7 +58,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const page = await world.open(`/sessions/${id}`, context);
     await page.getByText("Four.", { exact: true }).waitFor();
     await world.crash(async () => {
-      await page.getByText("No connection for").waitFor();
+      await page.getByText(NO_CONNECTION).waitFor();
       // The hour passes for the page alone: its timers run, and every attempt fails.
       await context.clock.fastForward(3_600_000);
       await page.getByText("No connection for 1 h").waitFor();
@@ -67,7 +70,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     });
     await context.clock.fastForward(15_000);
     await page.getByText("Five.", { exact: true }).waitFor();
-    await page.getByText("No connection for").waitFor({ state: "detached" });
+    await page.getByText(NO_CONNECTION).waitFor({ state: "detached" });
     await page.close();
   });
 

@@ -44,16 +44,17 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
 
   async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {
     if (!files || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
-    const found = new Set<string>();
+    const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
       // What only looks like a moved text is moved as well, so that everything that looks like one is one.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
-      found.add(text);
-      return placeOf(text);
+      const encoded = found.get(text) ?? encodedText(text);
+      found.set(text, encoded);
+      return placeOf(text, encoded);
     });
     if (found.size === 0) return event;
     try {
-      await forEach([...found], (text) => texts.put(sessionId, text));
+      await forEach([...found], ([text, encoded]) => texts.put(sessionId, text, encoded));
     } catch (error) {
       report(error);
       return event;
@@ -86,7 +87,7 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
       for (const { id, data } of changed) whole.set(id, data);
       try {
         const appended = await store.append(sessionId, stored, options);
-        return { ...appended, events: await inOrder(appended.events, restored) };
+        return { ...appended, events: await inOrder(appended.events.map(heard), restored) };
       } finally {
         for (const { id } of changed) whole.delete(id);
       }
@@ -161,11 +162,9 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
 
   return {
     /** Writes a text, unless it was written or read here a moment ago. */
-    async put(sessionId: string, text: string): Promise<void> {
-      const hash = hashOf(text);
+    async put(sessionId: string, text: string, { hash, bytes }: Encoded): Promise<void> {
       const path = `${sessionId}/${nameOf(hash)}`;
       if (cache.has(path) || !files) return;
-      const bytes = new TextEncoder().encode(JSON.stringify(text));
       await files.put({ sessionId, fileId: `text-${hash}`, filename: "body.txt", bytes });
       remember(path, text);
     },
@@ -194,16 +193,23 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
   };
 }
 
-function hashOf(text: string): string {
-  return createHash("sha256").update(JSON.stringify(text)).digest("hex");
+/** A text as the bytes of its file. Made once: a text may have 20 MB. */
+interface Encoded {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+}
+
+function encodedText(text: string): Encoded {
+  const bytes = Buffer.from(JSON.stringify(text));
+  return { hash: createHash("sha256").update(bytes).digest("hex"), bytes };
 }
 
 function nameOf(hash: string): string {
   return `text-${hash}_body.txt`;
 }
 
-function placeOf(text: string): string {
-  return `${PREFIX}${hashOf(text)}:${text.length}:${text.slice(0, SHOWN).toWellFormed()}`;
+function placeOf(text: string, { hash }: Encoded): string {
+  return `${PREFIX}${hash}:${text.length}:${text.slice(0, SHOWN).toWellFormed()}`;
 }
 
 /** A copy of a JSON value with every text in it replaced. Parts without a change are not copied. */

@@ -29,11 +29,13 @@ export function encodedBody(body: JsonObject, conversation: readonly Turn[], set
   const written = settled < LEAST_TURNS ? undefined : writtenUntil(conversation, settled);
   const rest = (messages as readonly Turn[]).slice(written?.turns ?? 0);
   const before = JSON.stringify({ ...others, stream: true }).slice(0, -1);
-  const after = JSON.stringify(rest).slice(1, -1);
+  // Turn by turn, into one place: a turn with files has 30 MB, and every copy of it counts.
+  const after = rest.map((turn) => JSON.stringify(turn));
   return joined([
-    encoder.encode(`${before},"messages":[`),
-    written ? written.bytes.subarray(0, written.length) : new Uint8Array(),
-    encoder.encode(`${written && rest.length > 0 ? "," : ""}${after}]}`),
+    `${before},"messages":[`,
+    ...(written ? [written.bytes.subarray(0, written.length)] : []),
+    ...after.flatMap((text, at) => (at > 0 || written ? [",", text] : [text])),
+    "]}",
   ]);
 }
 
@@ -70,12 +72,14 @@ function keep(conversation: readonly Turn[], written: Written, added: Uint8Array
   }
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+function joined(parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const all = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0));
   let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
+  for (const part of parts)
+    if (typeof part === "string") at += all.write(part, at);
+    else {
+      all.set(part, at);
+      at += part.length;
+    }
   return all;
 }

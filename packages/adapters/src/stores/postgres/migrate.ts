@@ -20,13 +20,12 @@ const LOCK_NOT_AVAILABLE = "55P03";
  * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed.
  */
 export async function migrate(client: pg.ClientBase): Promise<void> {
-  const found = await version(client);
-  if (found > LATEST || (found === LATEST && (await viewsAreCurrent(client)))) return;
+  const found = await missingMigrations(client);
+  if (found === "newer" || (found.length === 0 && (await viewsAreCurrent(client)))) return;
   await lock(client);
   try {
-    const current = await version(client);
-    if (current > LATEST) return;
-    const missing = MIGRATIONS.filter(({ number }) => number > current);
+    const missing = await missingMigrations(client);
+    if (missing === "newer") return;
     const last = missing.findLast(({ concurrent }) => !concurrent);
     for (const migration of missing)
       if (migration !== last && !migration.concurrent)
@@ -105,19 +104,21 @@ create table skein.migrations (
   applied_at timestamptz not null default now()
 )`;
 
-async function version(client: pg.ClientBase): Promise<number> {
+/** What was not applied yet: the newest may be there before one that only makes indexes. "newer" if newer code has migrated, with which this code works. */
+async function missingMigrations(client: pg.ClientBase): Promise<readonly Migration[] | "newer"> {
   const { rows } = await client.query<{ there: boolean }>(
     "select to_regclass('skein.migrations') is not null as there",
   );
-  if (!rows[0]?.there) return 0;
-  const found = await client.query<{ number: number | null }>("select max(number) as number from skein.migrations");
-  const number = found.rows[0]?.number ?? 0;
-  if (number > LATEST && !(await worksWith(client)))
-    throw new KnownError(
-      "store_too_new",
-      `This database was written by a newer Skein (schema ${number}); this one knows schemas up to ${LATEST}. Use the newer Skein.`,
-    );
-  return number;
+  if (!rows[0]?.there) return MIGRATIONS;
+  const found = await client.query<{ number: number }>("select number from skein.migrations");
+  const applied = new Set(found.rows.map(({ number }) => number));
+  const newest = Math.max(...applied);
+  if (newest <= LATEST) return MIGRATIONS.filter(({ number }) => !applied.has(number));
+  if (await worksWith(client)) return "newer";
+  throw new KnownError(
+    "store_too_new",
+    `This database was written by a newer Skein (schema ${newest}); this one knows schemas up to ${LATEST}. Use the newer Skein.`,
+  );
 }
 
 /** Whether every migration that this code does not know works with it. */

@@ -11,8 +11,9 @@ update skein.sessions s set has_unknown_effect = true where s.id in (
   where e.event_type = 'tool.completed' and e.data ->> 'outcome' = 'unknown');
 `;
 
-/** Such sessions are few, and people ask for them. */
+/** Such sessions are few, and people ask for them. An index that was not finished is made anew. */
 export const unknownEffectsByTime = /* sql */ `
+drop index if exists skein.sessions_unknown_effect;
 create index concurrently sessions_unknown_effect on skein.sessions (tenant, created_at desc, id desc)
 where has_unknown_effect;
 `;
