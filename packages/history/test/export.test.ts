@@ -228,6 +228,11 @@ test("exported HTML is called by the first prompt where nobody gave a title, and
   const html = await exportSessionToHtml(id, data.config);
   expect(html).toContain("<title>Plan the move</title>");
   expect(html).toContain('<span class="subject">taskId 3, status completed</span>');
+  const long = sessionId(2);
+  data.session(long, [conversation().user(`Plan the move ${"of all the boxes ".repeat(20)}`)]);
+  expect(await exportSessionToHtml(long, data.config)).toMatch(
+    /<title>Plan the move (of all the boxes ){6}of…<\/title>/,
+  );
 });
 
 test("lines of unknown types and damaged lines are shown in Markdown and HTML", async () => {

@@ -27,18 +27,23 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   ].join("\n");
 }
 
-/** The beginning of a page, with a content security policy that lets nothing run or load. */
-/** The title of the session; the first prompt if the list shows only the last one. */
+/** The title of the session; the beginning of the first prompt if the list shows only the last one. */
 function pageTitle({ summary, messages }: Session): string {
   const prompts = messages
     .flatMap((message) => ("humanPrompt" in message && message.humanPrompt) || [])
     .map((prompt) => oneLine(prompt));
   const [first] = prompts;
-  if (summary === null) return first ?? "Untitled session";
+  if (summary === null) return first === undefined ? "Untitled session" : beginningOf(first);
   const isPrompt = prompts.some((prompt) => prompt.startsWith(summary.replace(/…$/, "")));
-  return isPrompt && first !== undefined ? first : summary;
+  return isPrompt && first !== undefined ? beginningOf(first) : summary;
 }
 
+/** Not more of a prompt than stands well in a line or two, and no word cut in half. */
+function beginningOf(text: string): string {
+  return text.length > 120 ? `${text.slice(0, 120).replace(/\s+\S*$/, "")}…` : text;
+}
+
+/** The beginning of a page, with a content security policy that lets nothing run or load. */
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -116,8 +121,7 @@ function outline(messages: readonly Message[], { anchor }: View): string {
   if (prompts.length < 2) return "";
   const items = prompts.map((message) => {
     const text = message.role === "assistant" ? "" : (message.humanPrompt ?? "").replaceAll(/\s+/g, " ").trim();
-    const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text;
-    return `<li><a href="#${anchor(`line-${message.lineNumber}`)}">${escapeHtml(shown)}</a> ${timeHtml(message.timestamp)}</li>`;
+    return `<li><a href="#${anchor(`line-${message.lineNumber}`)}">${escapeHtml(beginningOf(text))}</a> ${timeHtml(message.timestamp)}</li>`;
   });
   const isOpen = prompts.length <= 12 ? " open" : "";
   return `<nav class="outline"><details${isOpen}><summary>${prompts.length} prompts</summary><ol>${items.join("")}</ol></details></nav>`;
