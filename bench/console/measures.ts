@@ -76,17 +76,30 @@ export async function historySearch(bench: Bench): Promise<readonly Line[]> {
     await field.fill(words.slice(0, -1));
     await page.locator("footer", { hasText: "Searching" }).waitFor({ state: "detached", timeout: 60_000 });
     await page.waitForTimeout(300);
-    const answered = page.waitForResponse((response) => response.url().includes("/v1/history/search"));
-    const started = performance.now();
     await field.press("End");
+    await page.evaluate(FROM_KEY_TO_RESULTS);
     await field.press(words.slice(-1));
-    await answered;
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    times.push(performance.now() - started);
+    times.push((await page.evaluate("window.searched")) as number);
   }
   await page.close();
   return [line("search results after a key press", median(times), { most: 150, unit: "ms" })];
 }
+
+/** Milliseconds from what is typed to the frame with the results, measured in the page itself: the browser's driver takes its own time. */
+const FROM_KEY_TO_RESULTS = `performance.clearResourceTimings();
+window.searched = new Promise((done) => {
+  document.querySelector('input[type="search"], [role="searchbox"]').addEventListener("input", () => {
+    const began = performance.now();
+    const look = () => {
+      const asked = performance.getEntriesByType("resource").filter(({ name }) => name.includes("/v1/history/search"));
+      const isAnswered = asked.some(({ startTime, responseEnd }) => startTime >= began && responseEnd > 0);
+      const isSearching = [...document.querySelectorAll("footer")].some((one) => one.textContent.includes("Searching"));
+      if (isAnswered && !isSearching) requestAnimationFrame(() => done(performance.now() - began));
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  }, { once: true });
+}); undefined`;
 
 /** A log of 10,000 events: its end, and how it scrolls beside a bare virtual list. */
 export async function longSession(bench: Bench): Promise<readonly Line[]> {
