@@ -145,8 +145,8 @@ async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<
   const { operations, streams, calm, over } = pace;
   await Promise.all(
     Array.from({ length: sessions }, async (_, n) => {
-      // Not all at the same moment.
-      await sleep(n * 20);
+      // Not all at the same moment, but as often as prompts come later.
+      await sleep(n * Math.max(20, (options.thinkMs ?? 0) / sessions));
       const isClaude = n < (options.claude ?? 0);
       const sessionId = isClaude ? await beginClaude(client, n, pace) : await client.create(operations, over);
       if (sessionId === undefined) return;
