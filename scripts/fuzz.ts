@@ -1,7 +1,9 @@
 /**
  * `npm run fuzz`: generated requests from the server's own description, valid and broken, against the real server.
  *
- * No answer may be a 5xx, outside its schema or missing for 5 s.
+ * No answer may be a 5xx, outside its schema or missing for 5 s. The fuzzer knows only `/openapi.json`: the server checks its
+ * answers with the schemas that the description is made from, so a wrong description shows only here. A seed repeats the
+ * kinds of requests, not their bytes; what failed is printed as a curl line.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -10,5 +10,6 @@ export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
   subagents: [/answered: "4"/, /worked for toolu_\w+: 4 messages/],
   "structured-answer": [/^120 null$/m],
   hooks: [/token \(hidden\)|No deploy on Fridays/],
+  skills: [/load_skill \{ name: 'release-notes' \} 1\. Group the changes/],
   mcp: [/mcp__clock__time/, /It is noon in Lisbon/],
 };

@@ -13,7 +13,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const FLAGS = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning"];
 
 const folders = readdirSync(join(root, "examples"), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && !["test", "from"].includes(entry.name) && !entry.name.startsWith("."))
+  .filter(
+    (entry) => entry.isDirectory() && !["test", "from", "skills"].includes(entry.name) && !entry.name.startsWith("."),
+  )
   .map(({ name }) => name);
 
 test.each(folders)("%s has a README with the command that runs it", (name) => {

@@ -156,12 +156,18 @@ test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` 
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 
-test("a decision has a number of its own, which its title has too", () => {
-  const decisions = inFolder("docs/decisions").map((page) => ({ page, number: /\/(\d{3})-/.exec(page)?.[1] ?? page }));
+test("a decision has a number of its own, which its title has too, and a line in the index of decisions", () => {
+  const index = "docs/decisions/README.md";
+  const decisions = inFolder("docs/decisions")
+    .filter((page) => page !== index)
+    .map((page) => ({ page, number: /\/(\d{3})-/.exec(page)?.[1] ?? page }));
   expect(decisions.filter(({ number }, index) => decisions.findIndex((one) => one.number === number) < index)).toEqual(
     [],
   );
   expect(decisions.filter(({ page, number }) => !text(page).startsWith(`# ${number}: `))).toEqual([]);
+  expect(decisions.filter(({ page }) => !text(index).includes(`(${page.slice("docs/decisions/".length)})`))).toEqual(
+    [],
+  );
 });
 
 test("the five parts have names: no file calls a specification a seed", () => {

@@ -71,8 +71,9 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     readonly balancer: Balancer;
     readonly work?: () => Promise<void>;
     readonly ingressUrls?: readonly string[];
-  }): Promise<CountingRuntime & { readonly port: number }> {
-    const { service, store, balancer, work, ingressUrls = [restate.nodes[0]?.ingressUrl ?? ""] } = options;
+    readonly now?: () => number;
+  }): Promise<CountingRuntime & { readonly port: number; readonly look: () => void }> {
+    const { service, store, balancer, work, now, ingressUrls = [restate.nodes[0]?.ingressUrl ?? ""] } = options;
     const endpoint = await listenForRestate({
       host: "127.0.0.1",
       port: 0,
@@ -87,13 +88,14 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
       owner: `worker/${endpoint.port}`,
       ingress: createIngress({ urls: ingressUrls, service }),
       endpoint,
+      ...(now && { now }),
     });
     engine.start();
     onTestFinished(async () => {
       await engine.stop();
       await endpoint.close();
     });
-    return { ...runtime, port: endpoint.port };
+    return { ...runtime, port: endpoint.port, look: engine.look };
   }
 
   async function cluster() {
@@ -216,6 +218,22 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
     await expect.poll(() => answers(late), SOON).toBe(1);
     expect(begun.filter((id) => id === script.sessionId)).toHaveLength(1);
+  });
+
+  test("a session of a dead worker is driven as soon as its lease is freed, without waiting for Restate", async () => {
+    const { service, balancer, store, prompted, answers } = await cluster();
+    const script = await prompted();
+    const { sessionId } = script;
+    // The clock stands still shortly after the session became due, so the session is never overdue.
+    const started = Date.now() + 1000;
+    const first = await store.claim({ owner: "dead", leaseMs: 60_000, sessionId });
+    if (first.kind !== "leased") throw new Error("The session was not claimed.");
+    await store.release(first.lease, { seen: first.lastSequence, dueAt: started - 1000 });
+    await store.claim({ owner: "dead", leaseMs: 60_000, sessionId });
+    const { look } = await worker({ service, store, balancer, ingressUrls: [nobodyListens], now: () => started });
+    await store.free("dead");
+    look();
+    await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
   test("a cluster that does not answer is named, with what to check", async () => {

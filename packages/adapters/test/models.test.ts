@@ -2,9 +2,11 @@
 import { createGoogle } from "@ai-sdk/google";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createAiSdkModel } from "@skein/adapters/models/ai-sdk";
-import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import { createAnthropicModel, createMessagesModel } from "@skein/adapters/models/anthropic";
+import { createBedrockSender } from "@skein/adapters/models/bedrock";
 import { createOpenAiModel } from "@skein/adapters/models/openai";
 import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
+import { createVertexSender } from "@skein/adapters/models/vertex";
 import type { Model } from "@skein/core";
 import { type ModelUnderTest, describeModel } from "@skein/core/testing";
 import type { Usage } from "@skein/protocol";
@@ -98,3 +100,29 @@ describeModel(
     textArguments: "arguments are objects in Gemini's API, never text",
   },
 );
+
+const AWS = "AKIAIOSFODNN7EXAMPLE:sk-not-to-be-told";
+
+describeModel(
+  "anthropic on Bedrock, signed",
+  under("bedrock/eu.anthropic.claude-sonnet-5-5", (silence) =>
+    createMessagesModel({
+      ...cloud("eu.anthropic.claude-sonnet-5-5", silence),
+      send: createBedrockSender({ region: "eu-west-1", key: AWS, url: simulator.url }),
+    }),
+  ),
+);
+
+describeModel(
+  "anthropic on Vertex",
+  under("vertex/claude-sonnet-5-5", (silence) =>
+    createMessagesModel({
+      ...cloud("claude-sonnet-5-5", silence),
+      send: createVertexSender({ region: "europe-west1", project: "p-1", key: KEY, url: `${simulator.url}/v1` }),
+    }),
+  ),
+);
+
+function cloud(name: string, silence: { readonly silenceMs?: number }) {
+  return { nameOf: () => name, isClaude: true, pricedAsAsked: true, ...silence };
+}

@@ -27,8 +27,8 @@ if (inClone && !process.execArgv.includes("--conditions=@skein/source")) {
 }
 
 (await import("node:module")).enableCompileCache?.();
-// Not the package's own entry: that would load the server and every client before a command has been chosen.
+// Not the package's own entry, which would load the server and every client before a command is chosen.
 const { main } = await import(inClone ? "../src/main.ts" : "../dist/main.js");
 process.exitCode = await main(process.argv.slice(2));
-// A tool that does not listen to its signal must not keep the command from ending.
+// A tool that ignores its abort signal must not keep the command from ending.
 setInterval(() => process.stdout.writableLength === 0 && process.exit(), 500).unref();

@@ -117,7 +117,7 @@ export const skein: Group = {
 
 /** The command line. Answers the exit code and never throws for a mistake of the caller. */
 export async function main(argv: readonly string[]): Promise<number> {
-  // Who was listening to what is said beside the answer may have gone: there is nobody left to tell.
+  // If stderr is closed, there is nobody to report errors to.
   process.stderr.on("error", () => {});
   if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, serverLast(argv));
   createScreen().out(`${version()}\n`);

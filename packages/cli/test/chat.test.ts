@@ -133,7 +133,7 @@ test("a session that waits is taken up where it was left", async () => {
   chat.type("red");
   await chat.says("Picked red.");
   chat.type("/nonsense");
-  await chat.says("There is no /nonsense.");
+  await chat.says("Unknown command /nonsense.");
   chat.type("/help");
   await chat.says("/fork");
   chat.type("/exit");

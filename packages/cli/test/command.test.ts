@@ -82,13 +82,13 @@ test("a word that nobody reads is refused in skein.config.ts", async () => {
   writeFileSync(file, "export default { agent: [] };\n");
   const { code, err } = await skein(folder, "serve", "--port", "0", "--data", folder, "--config", file);
   expect(code).toBe(2);
-  expect(err).toMatch(/skein\.config\.ts has no option "agent"\. It has agents, tools, claude\b.*\.\n$/);
+  expect(err).toMatch(/skein\.config\.ts has no option "agent"\. It has agents, tools, skills, claude\b.*\.\n$/);
 });
 
 test.each([
   ["another address without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
   ["a port that is none", ["--port", "http"], {}, /port must be a number/],
-  ["a store that is none", ["--store", "mongodb://x"], {}, /is no store/],
+  ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
   ["an engine that is none", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
   ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
   ["an origin that is none", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],

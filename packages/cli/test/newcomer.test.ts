@@ -93,7 +93,7 @@ test.each(["--version", "--help", "sessions --help", "run --help"])(
 test("a word that is nearly one of sql's own is not taken for a statement", async () => {
   expect(await skein(dataFolder(), "sql", "exampels")).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/^"exampels" is no statement\. Did you mean "skein sql examples"\?/),
+    err: expect.stringMatching(/^"exampels" is not a statement\. Did you mean "skein sql examples"\?/),
   });
   expect(await skein(dataFolder(), "sql", ".tables")).toMatchObject({
     code: 2,

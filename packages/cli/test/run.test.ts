@@ -71,6 +71,15 @@ describe("skein run", () => {
     expect([types[0], types.at(-1)]).toEqual(["session.created", "session.completed"]);
   });
 
+  test("--skills lets the model load the skills of a folder", async () => {
+    const skills = fileURLToPath(new URL("../../../examples/skills", import.meta.url));
+    const prompt = script([{ tools: [{ name: "load_skill", input: { name: "release-notes" } }] }, { text: "$LAST" }]);
+    const { code, out } = await skein(dataFolder(), "run", prompt, "--skills", skills);
+    expect([code, out]).toEqual([0, expect.stringContaining("1. Group the changes")]);
+    const missing = await skein(dataFolder(), "run", "Hi", "--skills", "none");
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("skills: There is no folder none.")]);
+  });
+
   test("--attach shows the model images, PDFs and texts with the prompt", async () => {
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());
@@ -337,7 +346,7 @@ test.each([
   ["a cost that is none", ["run", "a", "--max-cost", "much"], 2, /--max-cost/],
   ["a session that is not there", ["run", "a", "--session", "01890000-0000-7000-8000-0000000000ff"], 3, /no session/],
   ["a format that is none", ["run", "a", "--format", "yaml"], 2, /--format/],
-  ["a store that is none", ["run", "a", "--store", "mysql://x"], 2, /no store/],
+  ["a store that is none", ["run", "a", "--store", "mysql://x"], 2, /is not a store/],
   ["an agent file that is not there", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
 ])("%s is a sentence and an exit code", async (_, args, expected, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);

@@ -12,7 +12,7 @@ export interface ClientOptions {
   /** Where the server listens, for example `http://127.0.0.1:7433`. */
   readonly url: string;
   readonly apiKey?: string;
-  /** The platform's own unless told. */
+  /** Default: the platform's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -25,7 +25,7 @@ type Optional<Name extends RouteName> = {
   [Key in Part<Name>]: Partial<Given<Name>[Key]> extends Given<Name>[Key] ? Key : never;
 }[Part<Name>];
 
-/** What a call may have: only the parts that its route has. */
+/** The input of a call: only the parts that its route has. */
 export type CallInput<Name extends RouteName> = {
   readonly [Key in Exclude<Part<Name>, Optional<Name>>]: Given<Name>[Key];
 } & { readonly [Key in Optional<Name>]?: Given<Name>[Key] } & {
@@ -112,7 +112,7 @@ export function keyHeader({ apiKey }: ClientOptions): Record<string, string> {
   return apiKey === undefined ? {} : { "x-api-key": apiKey };
 }
 
-/** The server's error, or what a proxy in between said instead. */
+/** The server's error, or the response of a proxy in between. */
 export async function errorOf(response: Response): Promise<SkeinError> {
   const text = await response.text();
   const parsed = ErrorBody.safeParse(jsonOf(text));

@@ -6,18 +6,18 @@ export interface ConnectionOptions {
   readonly signal?: AbortSignal;
   /** Told before each new attempt, with how many have failed in a row. */
   readonly onReconnect?: (attempt: number) => void;
-  /** A connection on which nothing arrives for longer is given up. The server speaks every 15 s. */
+  /** How long a connection may be silent before it is given up. The server sends something every 15 s. */
   readonly silenceMs?: number;
 }
 
 export interface FollowOptions extends ConnectionOptions {
   /** The last event that is known; 0, the default, begins at the start. */
   readonly after?: number;
-  /** End when this run has ended. Without it the following goes on with the next run. */
+  /** End when this run has ended. Without it, following continues with the next run. */
   readonly runId?: string;
 }
 
-/** What a follower is given: events in order without a gap, drafts in between, and a reset where the log is another one. */
+/** What a follower receives: events in order without a gap, drafts in between, and a reset if the log was replaced. */
 export type Followed =
   | { readonly type: "event"; readonly event: Event }
   | { readonly type: "draft"; readonly draft: Draft }
@@ -29,7 +29,7 @@ export interface FollowChangesOptions extends ConnectionOptions {
   readonly agentId?: string;
 }
 
-/** What a follower of all sessions is given. */
+/** What a follower of all sessions receives. */
 export type FollowedChange =
   | { readonly type: "opened"; readonly cursor: string }
   | {
@@ -38,7 +38,7 @@ export type FollowedChange =
       readonly session: ApiSession;
       readonly last_sequence: number;
     }
-  /** The cursor is none of this server: list again. */
+  /** The cursor is not known to this server: list the sessions again. */
   | { readonly type: "reset" };
 
 const FIRST_WAIT_MS = 250;
@@ -48,7 +48,8 @@ const SILENCE_MS = 45_000;
 /**
  * Follows a session for as long as the caller wants, over as many connections as it takes.
  *
- * Ends when the signal aborts, when the session is deleted, or with the run that was named. Throws what another attempt would not mend: a wrong key, no such session.
+ * Ends when the signal aborts, when the session is deleted, or with the run that was named. Throws errors that a retry
+ * does not fix: a wrong key, an unknown session.
  */
 export async function* followSession(
   client: ClientOptions,
@@ -98,7 +99,9 @@ export async function* followChanges(
   }
 }
 
-/** A change of one of Claude Code's sessions; `opened` whenever a connection began, because what happened before it is not told. */
+/**
+ * A change of one of Claude Code's sessions. `opened` comes whenever a connection begins: earlier changes are not sent.
+ */
 export type FollowedHistory =
   | { readonly type: "opened" }
   | {
@@ -119,7 +122,10 @@ export async function* followHistory(
   }
 }
 
-/** Frames of a stream, over as many connections as it takes. The path is asked before each, and says where to go on. */
+/**
+ * Frames of a stream, over as many connections as it takes. The path is computed before each connection and says where
+ * to continue.
+ */
 async function* frames(
   client: ClientOptions,
   path: () => string,

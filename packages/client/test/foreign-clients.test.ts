@@ -7,6 +7,8 @@ import { createEventSource } from "eventsource-client";
 import { expect, onTestFinished, test } from "vitest";
 import { finished, frames, say, session, testServer } from "../../server/test/world.ts";
 
+// A stream that only our own client reads may be wrong in the same way on both sides, so other people's clients read it here.
+
 /** What a client makes of a frame. */
 type Read = readonly [id: string, event: string, data: string];
 

@@ -32,12 +32,28 @@ export const ToolSchema = z.looseObject({
   name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, "A tool name has 1 to 128 letters, digits, _ or -."),
   description: z.string().default(""),
   input_schema: JsonObject,
-  /** How long a run waits for the answer of a tool that the caller runs; without it, as long as it takes. The model is not told. */
+  /** How long a run waits for the answer of a tool that the caller runs. Default: no limit. The model is not told. */
   timeout_ms: z.int().positive().optional(),
 });
 export type ToolSchema = z.output<typeof ToolSchema>;
 
-/** What an agent is made of. A session keeps the configuration it began with. Defaults are those of the agent tables. */
+/** Instructions that the model loads when a task needs them: only this much of each is in the system prompt. */
+export const AgentSkill = z.object({
+  name: z
+    .string()
+    .max(64)
+    .regex(
+      /^[a-z0-9]+(-[a-z0-9]+)*$/,
+      "A skill name has 1 to 64 lower-case letters, digits and single hyphens between them.",
+    ),
+  description: Line.min(1).max(1024),
+});
+export type AgentSkill = z.infer<typeof AgentSkill>;
+
+/**
+ * The configuration of an agent. A session keeps the configuration it began with. Defaults are those of the agent
+ * tables.
+ */
 export const AgentConfig = z.object({
   name: Line.min(1).max(255),
   description: Line.nullable().default(null),
@@ -56,7 +72,7 @@ export const AgentConfig = z.object({
   formatter: Formatter.default("json"),
   stream_meta_history_and_tool_results: z.boolean().default(false),
   compactor_type: CompactorType.default("none"),
-  /** One that comes with Skein, or the name of a program's own. */
+  /** A memory that comes with Skein, or the name of a program's own. */
   memory_store_type: MemoryStoreType.or(Line.min(1).max(50)).default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
   base_delay: z.number().nonnegative().default(1),
@@ -69,8 +85,13 @@ export const AgentConfig = z.object({
   max_cost_micros: z.int().nonnegative().nullable().default(null),
   /** The JSON Schema of the final answer, whose root is an object. An answer that does not fit goes back to the model. */
   output_schema: JsonObject.optional(),
-  /** Models that are asked in this order for the rest of a run when the one before is overloaded, away, or refuses to serve. */
+  /**
+   * Fallback models, in this order, for the rest of a run when the model before is overloaded, unavailable, or rejects
+   * the call.
+   */
   fallback_models: z.array(Line.min(1).max(100)).max(10).optional(),
+  /** The skills that the model may load, by name. */
+  skills: z.array(AgentSkill).max(200).optional(),
   extras: JsonObject.default({}),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;
@@ -104,7 +125,7 @@ export type Agent = z.infer<typeof Agent>;
 export const LlmModel = z.object({
   id: Uuid,
   name: Line.min(1).max(100),
-  /** What stands before the name of the model; `anthropic` for Claude's own names. */
+  /** The part before the slash in the model's name; `anthropic` for Claude's own names. */
   provider: z.string(),
   is_default: z.boolean(),
   created_at: z.iso.datetime(),

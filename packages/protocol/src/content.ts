@@ -27,7 +27,7 @@ const ToolResultBlock = z.looseObject({
 const ImageBlock = z.looseObject({ type: z.literal("image"), source: JsonObject });
 const DocumentBlock = z.looseObject({ type: z.literal("document"), source: JsonObject });
 
-/** The blocks that are looked at, by their type. */
+/** The schemas of the block types that are checked. */
 export const KNOWN_BLOCKS: Readonly<Record<string, z.ZodType>> = {
   text: TextBlock,
   thinking: ThinkingBlock,
@@ -44,10 +44,11 @@ export type ToolResultBlock = z.infer<typeof ToolResultBlock>;
 /**
  * One block of a message, as the Messages API has it.
  *
- * Types that we know are checked; all others (today's and tomorrow's) pass through untouched, key order included.
+ * Known types are checked. All other types pass through unchanged, key order included.
  */
 export const ContentBlock: z.ZodType<ContentBlock, ContentBlock> = z.any().superRefine((block, context) => {
-  // Only looked at: a parsed copy would have our order of keys and lack a key like `__proto__`.
+  // The block is only checked, not replaced by the parsed copy: a copy would have another key order and lack a key like
+  // `__proto__`.
   const type = AnyBlock.safeParse(block).data?.type;
   const schema = type !== undefined && Object.hasOwn(KNOWN_BLOCKS, type) ? KNOWN_BLOCKS[type] : AnyBlock;
   const problems = schema?.safeParse(block).error?.issues ?? [];
@@ -55,7 +56,7 @@ export const ContentBlock: z.ZodType<ContentBlock, ContentBlock> = z.any().super
 });
 export type ContentBlock = z.infer<typeof AnyBlock>;
 
-/** What a message says: blocks, or plain text as their short form. */
+/** The content of a message: blocks, or plain text as their short form. */
 export const Content = z.union([z.string(), z.array(ContentBlock)], {
   error: "Expected text or a list of content blocks.",
 });

@@ -3,7 +3,10 @@ import type { JsonObject } from "./content.ts";
 /** An event of the model's own stream, passed on as it came. */
 export type ModelStreamEvent = JsonObject & { readonly type: string };
 
-/** One piece of a step that is being generated. It is not stored, and may be lost: the fact that follows says it all. */
+/**
+ * One piece of a step that is being generated. It is not stored, and may be lost: the fact that follows has the whole
+ * text.
+ */
 export interface DraftPiece {
   readonly session_id: string;
   readonly run_id: string;
@@ -13,6 +16,6 @@ export interface DraftPiece {
   /** Characters of its kind, text or thinking, in this attempt before this piece. */
   readonly offset: number;
   readonly event: ModelStreamEvent;
-  /** The log tells of this step only when it is over: nothing says before that it begins. */
+  /** The log has this step only after it is complete: there is no fact about its beginning. */
   readonly isUnannounced?: boolean | undefined;
 }

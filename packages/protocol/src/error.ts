@@ -1,14 +1,14 @@
 import { z } from "zod";
 
-/** Everything that can go wrong and that a caller can act on. The code is the contract, the message is for people. */
+/** The errors that a caller can act on. Programs use the code; the message is for people. */
 export const ErrorCode = z.enum([
   /** The input does not fit its schema or a rule of the API. */
   "invalid",
-  /** There is no such thing, or not for this tenant. */
+  /** It does not exist, or not for this tenant. */
   "not_found",
-  /** It is there already, and differently. */
+  /** It exists already, with other content. */
   "already_exists",
-  /** The log moved on since the caller looked (`expect`), or a record's version did. */
+  /** The log has new events since the caller read it (`expect`), or a record has a newer version. */
   "conflict",
   /** The writer's lease is not the current one: another worker drives, or this one released. */
   "lease_lost",
@@ -61,24 +61,7 @@ export const ErrorCode = z.enum([
 ]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 
-/** An error that the caller can act on. Anything else that is thrown is a bug. */
-export class KnownError extends Error {
-  readonly code: ErrorCode;
-  readonly details: Readonly<Record<string, unknown>> | undefined;
-
-  constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
-    this.name = "KnownError";
-    this.code = code;
-    this.details = options.details;
-  }
-}
-
-export function isKnownError(error: unknown, ...codes: readonly ErrorCode[]): error is KnownError {
-  return error instanceof KnownError && (codes.length === 0 || codes.includes(error.code));
-}
-
-/** What is said about a failure inside a fact, where a stack or a class would not survive. */
+/** A failure as data inside a fact. */
 export const Failure = z.object({
   code: z.string(),
   message: z.string(),

@@ -5,7 +5,10 @@ import { sessionFacts } from "./facts/session-facts.ts";
 import { stepFacts } from "./facts/step-facts.ts";
 import { Uuid } from "./ids.ts";
 
-/** The closed list of facts, each with the schema of its data. A new fact breaks the build wherever a decision about it is due. */
+/**
+ * The complete list of facts, each with the schema of its data. A new fact breaks the build wherever code has to handle
+ * it.
+ */
 export const FACTS = { ...sessionFacts, ...stepFacts, ...contextFacts, ...runtimeFacts };
 export type FactType = keyof typeof FACTS;
 
@@ -54,7 +57,13 @@ export const Event = z
     return event as Event;
   });
 
-/** The version in which facts are written today. Older ones are upgraded when they are read. */
+/**
+ * The version in which facts are written. A worker claims only sessions whose facts it can read.
+ *
+ * Version 1 is the only one yet, so there is no upgrade code. The first change of a fact's shape raises this number and adds
+ * a pure function from version 1 to 2, called where rows become events (`rows.ts` of each store). An event without a version
+ * is of version 1.
+ */
 export const FACT_VERSION = 1;
 
 /** Facts that anyone may append. All others need the lease of the session's driver. */

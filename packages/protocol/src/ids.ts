@@ -1,12 +1,15 @@
 import { z } from "zod";
 
-/** Any UUID: ours are v7, foreign ones (Claude Code's, a client's) keep their version. Upper case is read, lower case is kept. */
+/**
+ * Any UUID: ours are v7, others (Claude Code's, a client's) keep their version. Upper case is accepted and stored as
+ * lower case.
+ */
 export const Uuid = z
   .string()
   .toLowerCase()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "Expected a UUID.");
 
-/** Whether a text is a UUID as it is kept, in lower case: it can be a name of a file. */
+/** Whether a text is a UUID in lower case, as it is stored: it can be used as a file name. */
 export function isKeptUuid(text: string): boolean {
   return Uuid.safeParse(text).data === text;
 }

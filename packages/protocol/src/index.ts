@@ -7,6 +7,7 @@ export * from "./dialects/fact-table.ts";
 export * from "./draft.ts";
 export type { DraftPiece, ModelStreamEvent } from "./draft-piece.ts";
 export * from "./error.ts";
+export * from "./known-error.ts";
 export * from "./event.ts";
 export * from "./ids.ts";
 export * from "./money.ts";

@@ -8,18 +8,18 @@ const Dollars = z.number().nonnegative().max(1_000_000);
 const GivenPrice = z.strictObject({
   input: Dollars,
   output: Dollars,
-  /** Without it cached input costs what other input costs. */
+  /** Default: the price of other input. */
   cache_read: Dollars.optional(),
   cache_write: Dollars.optional(),
-  /** The day on which the price was looked up. */
+  /** The date of the price. */
   date: z.iso.date(),
 });
 
-/** How a model is reached, and what it can do. The name of the model says its provider: `provider/name`. */
+/** How a model is reached, and what it can do. The prefix of the model's name is its provider: `provider/name`. */
 export const ModelSettings = z.strictObject({
-  /** The API that the model speaks. Without it, the one of the provider in its name. */
-  adapter: z.enum(["anthropic", "openai", "openai-compatible"]).optional(),
-  /** The name that the provider has for the model. Without it, what stands behind the provider in its name. */
+  /** The API of the model. Default: the API of the provider in its name. */
+  adapter: z.enum(["anthropic", "openai", "openai-compatible", "bedrock", "vertex"]).optional(),
+  /** The provider's name for the model. Default: the part after the provider in its name. */
   model_name: z.string().min(1).max(200).optional(),
   url: z
     .url({ protocol: /^https?$/, error: "Expected an http or https address." })
@@ -29,6 +29,16 @@ export const ModelSettings = z.strictObject({
   key_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "Expected the name of an environment variable.")
+    .optional(),
+  /** The region of a cloud, for `bedrock` and `vertex`. */
+  region: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{1,39}$/, "Expected the region of a cloud, for example eu-west-1.")
+    .optional(),
+  /** The project in Google's cloud, for `vertex`. */
+  project: z
+    .string()
+    .regex(/^[a-z][a-z0-9.:-]{1,99}$/, "Expected the id of a project in Google's cloud.")
     .optional(),
   price: GivenPrice.optional(),
   /** Tokens of a conversation that the model can read. */

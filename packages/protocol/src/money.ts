@@ -15,7 +15,7 @@ export function microsOf(picos: bigint): number {
   return Number((picos + PICOS_PER_MICRO / 2n) / PICOS_PER_MICRO);
 }
 
-/** Dollars for people. A number has 15 digits, which is more than enough to be shown and not meant to be added. */
+/** Dollars for display. A number has 15 digits, which is enough to display but must not be used in sums. */
 export function dollarsOf(picos: bigint): number {
   return Number(picos) / 1e12;
 }
@@ -33,7 +33,7 @@ export function splitAmount(picos: bigint): SplitAmount {
   return { micros: Number(picos / PICOS_PER_MICRO), rest: Number(picos % PICOS_PER_MICRO) };
 }
 
-/** The amount that two such counters stand for. */
+/** The amount of two such counters. */
 export function joinedAmount({ micros, rest }: SplitAmount): bigint {
   return BigInt(micros) * PICOS_PER_MICRO + BigInt(rest);
 }

@@ -5,7 +5,7 @@ export function nearestName(word: string, names: readonly string[]): string | un
   return near.toSorted((a, b) => a.steps - b.steps)[0]?.name;
 }
 
-/** How many letters have to be changed, left out, added or swapped with their neighbour to make one word of the other. */
+/** How many letters must be changed, removed, added or swapped with their neighbour to turn one word into the other. */
 function steps(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)];
   const cell = (i: number, j: number): number => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;

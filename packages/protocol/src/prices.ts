@@ -1,13 +1,17 @@
 /**
  * What a model call costs, exactly, in pico-dollars. One table for the loop, the history and SQL.
  *
- * A model that is not in the table is *unpriced*: `priceCall` then answers `undefined`, never 0, because a
- * silent zero would make a total look complete that is not.
+ * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because
+ * with a 0 an incomplete total would look complete. A name is priced only if all of it is understood.
+ *
+ * Most rows were compared with the offline table of `ccusage@20.0.24`. The rows of the 5.5 family come from Anthropic's model
+ * pages. Regional endpoints cost 10 % more since family 4.5; `inference_geo` is not in the usage that we get, so it is not
+ * priced. `speed: "fast"` without a published multiplier has the standard rate, as the API then serves it.
  */
 import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import type { CallCost } from "./usage.ts";
 
-/** Whoever needs prices alone needs not load the schemas. */
+/** Re-exported here so that code that only needs prices does not load the schemas. */
 export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 
 /** The day on which the figures were last compared with the published list. */
@@ -140,7 +144,7 @@ function otherModels(): readonly ModelPrice[] {
   ];
 }
 
-/** What the call cost, or `undefined` when the model is not in the table. A price that is given stands in place of the table. */
+/** What the call cost, or `undefined` if the model is not in the table. A given price is used instead of the table. */
 export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
@@ -155,7 +159,7 @@ export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice):
   return { ...callCost(terms.family, exact), long_context_applied: terms.isLong };
 }
 
-/** The same as one number of pico-dollars, for whoever prices many calls: exact up to $9,007 a call. */
+/** Like `priceCall`, as one number of pico-dollars, for pricing many calls: exact up to $9,007 a call. */
 export function picosOfCall(model: string, usage: TokenUsage): number | undefined {
   const terms = termsOf(model, usage);
   if (!terms) return undefined;
@@ -163,7 +167,7 @@ export function picosOfCall(model: string, usage: TokenUsage): number | undefine
   return [input, output, write_5m, write_1h, cache_read, server_tool].reduce((sum, [n, rate]) => sum + n * rate, 0);
 }
 
-/** So many of something, and what one of them costs in pico-dollars. */
+/** A count, and the price of one in pico-dollars. */
 type Term = readonly [count: number, rate: number];
 
 function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
@@ -228,7 +232,7 @@ function callCost(model: string, parts: ExactParts): Omit<CallCost, "long_contex
   };
 }
 
-/** What a call costs that nobody bills: a simulated one, or a sentence of Claude Code itself. */
+/** The cost of a call that nobody bills: a simulated one, or a message of Claude Code itself. */
 export function freeCall(model: string): CallCost {
   const none = { input: 0n, output: 0n, cache_write: 0n, cache_read: 0n, server_tool: 0n };
   return { ...callCost(model, none), long_context_applied: false };
@@ -270,7 +274,26 @@ interface FoundPrice {
  * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
  */
 export const MODEL_NAME =
-  /^(?:(?:bedrock|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
+  /^(?:(?:bedrock|vertex|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
+
+/** The price of a model at an address that belongs to one region, where its name does not say so. */
+export function regionalPrice(model: string): ModelPrice | undefined {
+  const price = findPrice(model)?.price;
+  if (!price) return undefined;
+  const percent = price.regional_percent ?? 100;
+  const scaled = ({ input, output, cache_read, cache_write_5m, cache_write_1h }: TokenPrices): TokenPrices => {
+    const rate = (micros: number): number => Math.round((micros * percent) / 100);
+    return {
+      input: rate(input),
+      output: rate(output),
+      cache_read: rate(cache_read),
+      cache_write_5m: rate(cache_write_5m),
+      cache_write_1h: rate(cache_write_1h),
+    };
+  };
+  const long = price.long_context && { above: price.long_context.above, prices: scaled(price.long_context.prices) };
+  return { family: price.family, prices: scaled(price.prices), ...(long && { long_context: long }) };
+}
 
 const known = new Map<string, FoundPrice | undefined>();
 
@@ -301,7 +324,7 @@ function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number 
   return { fiveMinutes: count(total), oneHour: 0 };
 }
 
-/** No call has a trillion tokens: a file or a server that says so is wrong, and its number must not break a sum. */
+/** No call has a trillion tokens: a file or server that reports more is wrong, and its number must not break a sum. */
 const MOST_TOKENS = 1e12;
 
 function count(value: number | null | undefined): number {

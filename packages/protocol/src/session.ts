@@ -6,7 +6,7 @@ import { CostBreakdown, CostTotals, UsageTotals } from "./usage.ts";
 
 const Instant = z.iso.datetime();
 
-/** What a session is doing. How its last run ended is a matter of the run. */
+/** What a session is doing. How its last run ended is in the run. */
 export const SessionStatus = z.enum(["idle", "running", "awaiting"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
@@ -64,14 +64,17 @@ export const Session = z.object({
   /** Null if nothing is reserved. The next answer of the session ends a reservation earlier. */
   reserved_until: Instant.nullable(),
   usage: UsageTotals,
-  /** A call of a tool may or may not have taken effect, and nobody can say which. */
+  /** Whether it is unknown if some tool call took effect. */
   has_unknown_effect: z.boolean(),
   last_known_input_tokens: z.int().nonnegative(),
   last_known_output_tokens: z.int().nonnegative(),
 });
 export type Session = z.infer<typeof Session>;
 
-/** What the calls of one model came to in a run. A run may use several: a title's, a subagent's, one that was changed on the way. */
+/**
+ * The totals of one model's calls in a run. A run may use several models: for a title, for a subagent, or after a
+ * change of the model.
+ */
 export const RunModel = z.object({
   model: z.string(),
   ...UsageTotals.shape,
@@ -95,9 +98,9 @@ export const Run = z.object({
   usage: UsageTotals,
   cost: CostBreakdown.nullable(),
   ...CostTotals,
-  /** What its calls that broke off may have cost beyond what is known, when it last heard of a call. Part of no total. */
+  /** What its interrupted calls may have cost beyond what is known, as of its last call. Not part of any total. */
   reserved_micros: z.int().nonnegative(),
-  /** The same by model, in the order of their names. */
+  /** The totals by model, in the order of the models' names. */
   models: z.array(RunModel),
   generated_files: z.array(JsonObject),
   first_sequence: z.int().positive(),
@@ -115,7 +118,10 @@ export const Message = z.object({
 });
 export type Message = z.infer<typeof Message>;
 
-/** One row of the platform API's messages: tool calls and results stand on their own, numbered from 1 in the order of the transcript. */
+/**
+ * One row of the platform API's messages: each tool call and each result has its own row, numbered from 1 in the order
+ * of the transcript.
+ */
 export const MessageRow = z.object({
   id: Uuid,
   session_id: Uuid,

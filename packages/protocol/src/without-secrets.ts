@@ -1,4 +1,4 @@
-/** What secrets look like, wherever they turn up in a text. */
+/** Patterns of secrets in a text. */
 const SECRETS: readonly RegExp[] = [
   /\bsk-ant-[\w-]{8,}/g,
   /\bskein_[\w-]{20,}/g,
@@ -13,7 +13,7 @@ const SECRETS: readonly RegExp[] = [
   /(?<=:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}(?=@)/g,
 ];
 
-/** A text for a log, with what looks like a secret taken out. */
+/** A text for a log, with everything that looks like a secret removed. */
 export function withoutSecrets(text: string): string {
   return SECRETS.reduce((kept, secret) => kept.replaceAll(secret, "[removed]"), text);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Draft } from "../src/draft.ts";
 import { Event, FACTS, type FactType, isFactType, needsLease } from "../src/event.ts";
-import { KnownError, isKnownError } from "../src/error.ts";
+import { KnownError, isKnownError } from "../src/known-error.ts";
 import { NO_USAGE, addUsage } from "../src/usage.ts";
 
 const id = "01890000-0000-7000-8000-00000000000a";

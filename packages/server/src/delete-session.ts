@@ -3,7 +3,9 @@ import { forgetAnswers } from "./http/idempotency.ts";
 import type { Caller } from "./request-context.ts";
 import { forgetDeliveries } from "./webhooks/webhook-deliveries.ts";
 
-/** Deletes a session with everything that is kept of it beside its log: what requests were answered, notices, and what Claude Code has on disk. */
+/**
+ * Deletes a session with all its data outside the log: stored answers to requests, notices, and Claude Code's files.
+ */
 export async function deleteSession(
   { shared: { deps }, sessions, principal }: Caller,
   sessionId: string,

@@ -11,6 +11,7 @@ import type {
   RunLine,
   RunOwner,
   SessionsDeps,
+  Skill,
   Standing,
   Store,
   Telemetry,
@@ -58,13 +59,13 @@ export type SqlPart =
   | {
       readonly kind: "columns";
       readonly columns: readonly { readonly name: string; readonly type: string }[];
-      /** What the caller should know about the rows, such as why there are none. */
+      /** A note for the caller about the rows, such as why there are none. */
       readonly notice?: string;
     }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** What requests about models need of the process that asks the models. */
+/** What requests about models need from the process that calls the models. */
 interface ModelAdmin {
   /** Refuses a model that a request of this tenant may not add, with a known error. */
   check(model: {
@@ -80,7 +81,7 @@ interface ModelAdmin {
 /** Whether the operator's rule about the sandbox is kept, and a sentence about the sandbox's state. */
 export interface WallsState {
   readonly isKept: boolean;
-  /** What holds, in a sentence or two; `says` has it with the limits. */
+  /** The state of the sandbox in a sentence or two; `says` has the limits as well. */
   readonly brief: string;
   readonly says: string;
 }
@@ -88,7 +89,7 @@ export interface WallsState {
 /** How many days the sessions of a tenant are kept after their last event. `*` is every tenant that is not named. */
 export type RetentionDays = Readonly<Record<string, number>>;
 
-/** What a server needs of the process it runs in. */
+/** What a server needs from the process it runs in. */
 export interface ServerDeps {
   readonly store: Store;
   /** Carries the text of a step while the model writes it. */
@@ -103,11 +104,11 @@ export interface ServerDeps {
   readonly engineCheck?: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
-  /** Whether there are several tenants: then none of them may take all of what they share. */
+  /** Whether there are several tenants: then none of them may take all shared places. */
   readonly isShared?: (() => boolean) | undefined;
   /** The places in which this process drives sessions, and who waits for one. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
-  /** Where a session stands whose run is over a cap. Without caps nobody has to be asked. */
+  /** The place in the line of a session whose run is over a cap. Undefined without caps. */
   readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
   /** How many runs of each cap are under way and wait, by the name of the cap. */
   readonly runLines?: (() => Promise<Readonly<Record<string, RunLine>>>) | undefined;
@@ -117,7 +118,7 @@ export interface ServerDeps {
   readonly bus?: Bus | undefined;
   /** Keeps the files that agents make. */
   readonly files?: FileStore | undefined;
-  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  /** Removes the data of a session outside its log: its files, and what agents remember of it. */
   readonly forget?: SessionsDeps["forget"];
   /** Answers SQL. Without it, SQL is off. */
   readonly sql?: SqlPort | undefined;
@@ -125,6 +126,8 @@ export interface ServerDeps {
   readonly history?: HistoryPort | undefined;
   /** The built console. Without it, the first page is a short description of the server. */
   readonly console?: ConsoleFiles | undefined;
+  /** The skills with these names or in these folders, which the operator opened. Throws `invalid` for any other. */
+  readonly skillsNamed?: (names: readonly string[]) => readonly Skill[];
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Every tool that the process has code for. */
@@ -133,13 +136,13 @@ export interface ServerDeps {
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions and starts none. */
   readonly claude?: ClaudeGate | undefined;
-  /** For how many days the audit log is kept; 365 unless told. */
+  /** How many days the audit log is kept. Default: 365. */
   readonly auditDays?: number | undefined;
   /** Removes what a session has on disk besides its log. */
   readonly forgetSession?: ((session: { readonly tenant: string; readonly sessionId: string }) => void) | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
-  /** The operator's caps of a run, and the names of agents that have caps. Without them there are none. */
+  /** The operator's caps for a run, and the names of agents that have caps. Undefined without caps. */
   readonly caps?: { readonly of: (owner: RunOwner) => readonly Cap[]; readonly agents: readonly string[] } | undefined;
   /** What a key may do, in sentences. */
   readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
@@ -147,7 +150,7 @@ export interface ServerDeps {
   readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Reads and writes Claude Code's files. Without it, no session can be adopted or sent back. */
   readonly adoption?: Adoption | undefined;
-  /** The models, for whoever asks what one of them was sent; without them nobody can say. */
+  /** The models, for requests about what a model was sent. Without them, such requests are rejected. */
   readonly models?: ModelCatalog | undefined;
   /** Checks models that requests add, and tries models. Without it, requests add names alone. */
   readonly modelAdmin?: ModelAdmin | undefined;
@@ -174,9 +177,9 @@ export interface ServerDeps {
   readonly webhookRetryMs?: readonly number[];
   /** How many sessions this process drives now. */
   readonly driven?: (() => number) | undefined;
-  /** Whom runs are told to while they go on; without one nothing is traced. */
+  /** Receives the spans of runs. Without it, nothing is traced. */
   readonly telemetry?: Telemetry | undefined;
-  /** Whether spans have what was said and done. */
+  /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent?: boolean | undefined;
   /** One line per request and per bug, without secrets. */
   readonly log?: ((line: Readonly<Record<string, unknown>>) => void) | undefined;

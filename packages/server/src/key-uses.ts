@@ -3,7 +3,7 @@ import { z } from "zod";
 
 /** When keys were used last, to the minute. Kept beside the keys, so that a use never competes with a change of the key. */
 export interface KeyUses {
-  /** A request came with this key. Written at most once a minute, and nobody waits for it. */
+  /** Records that a key was used, at most once a minute. Nobody waits for it. */
   used(keyId: string): void;
   /** When a key was used last; null if it never was. */
   lastUse(keyId: string): Promise<string | null>;
@@ -22,7 +22,7 @@ export function createKeyUses({ records, now }: { readonly records: Records; rea
       if (at - (written.get(keyId) ?? -WRITE_MS) < WRITE_MS) return;
       if (written.size >= REMEMBERED) written.clear();
       written.set(keyId, at);
-      // A store that is away says so to the request itself; the next use is written then.
+      // An unavailable store is reported by the request itself. The next use is recorded again.
       records
         .put([{ ...PLACE, id: keyId, value: { at: new Date(at).toISOString() } }])
         .catch(() => written.delete(keyId));

@@ -64,17 +64,20 @@ export interface Keys {
   /** Every key that is neither revoked nor expired. */
   valid(): Promise<readonly KeyInfo[]>;
   /**
-   * Makes a key with the same name, owner, scopes and tenant. The old one is good for `overlapMs` more, so that its users can be told.
-   * The new one lives as long as the old one was made for, unless `expiresAt` says otherwise.
+   * Makes a key with the same name, owner, scopes and tenant. The old one stays valid for `overlapMs`, so that its
+   * users can switch. The new one gets the same lifetime as the old one, unless `expiresAt` is given.
    */
   rotate(id: string, options: { readonly overlapMs: number; readonly expiresAt?: string | null }): Promise<string>;
   /** Revokes by the first characters of the id, or by name. */
   revoke(idOrName: string): Promise<KeyInfo>;
-  /** Whose key this is; nobody's if it is unknown, expired or revoked. At once for a key that was recognised a moment ago. */
+  /**
+   * Who has this key; undefined if it is unknown, expired or revoked. Synchronous for a key that was recognised
+   * recently.
+   */
   recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
-  /** Why a key that was just looked for is not recognised, as a sentence for whoever sent it. */
+  /** Why a key was not recognised, as a sentence for its sender. */
   problemWith(key: string): string;
-  /** The key with this id; nobody's if it was revoked. */
+  /** The principal of the key with this id; undefined if it was revoked. */
   byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a key that was recognised before is still valid. */
   isValid(keyId: string): Promise<boolean>;
@@ -102,7 +105,7 @@ export function seesPrompts(caller: Pick<Principal, "scopes">): boolean {
   return allows(caller, "run");
 }
 
-/** Whether a key that was not revoked is still good. */
+/** Whether a key is neither revoked nor expired. */
 export function isGood({ revoked_at, expires_at }: Pick<KeyInfo, "revoked_at" | "expires_at">, now: number): boolean {
   return revoked_at === null && (expires_at === null || Date.parse(expires_at) > now);
 }
@@ -217,7 +220,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
     recognise: (key, connection) => find(idOf(key, connection)),
     problemWith(key) {
       const found = known.get(keyIdOf(key))?.stored;
-      if (!found) return "This API key is not known here. `skein keys make NAME` makes one.";
+      if (!found) return "Unknown API key. `skein keys make NAME` makes a new one.";
       if (found.revoked_at !== null)
         return `This API key was revoked on ${found.revoked_at}. Ask an admin for a new one.`;
       return `This API key expired on ${found.expires_at}. Ask an admin for a new one.`;
@@ -227,7 +230,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
   };
 }
 
-/** As long as the key that it replaces was made for. */
+/** The time at which a new key with the lifetime of this one expires. */
 function sameLifetime({ created_at, expires_at }: StoredKey, now: number): string | null {
   if (expires_at === null) return null;
   return new Date(now + Date.parse(expires_at) - Date.parse(created_at)).toISOString();

@@ -17,14 +17,14 @@ const MARK = { tenant: "$retention", kind: "pass", id: "last" } as const;
 const Mark = z.object({ at: z.iso.datetime() });
 
 /**
- * Sessions that run or wait are never deleted here. Each session that is deleted is a line of the log, and so is each tenant
- * of a pass: who looks after the data can show what was removed, when, and by which rule.
+ * Sessions that run or wait are never deleted here. Each deleted session and each tenant of a pass is a line of the
+ * log, so that the operator can show what was removed, when, and by which rule.
  */
 export function createRetention(shared: ServerContext, days: RetentionDays): Retention {
   const { deps, keys, now } = shared;
   const { log = () => {} } = deps;
 
-  /** Whether this process does the pass of this hour: of several servers, the one whose mark is kept. */
+  /** Whether this process does the pass of this hour. Of several servers, one does it. */
   async function isMine(): Promise<boolean> {
     const { records } = deps.store;
     const last = await records.get(MARK.tenant, MARK.kind, MARK.id);

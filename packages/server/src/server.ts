@@ -83,7 +83,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const places = createSharedPlaces(limits, deps.isShared ?? (() => false));
   const webhooks = createWebhooks({
     places: places.notices,
-    // Whoever receives a webhook has no key: it is told what readers see.
+    // A webhook receiver has no key: it gets what a read key sees.
     store: withHiddenPrompts(deps.store),
     sender: deps.webhookSender ?? NO_SENDER,
     ids,

@@ -305,7 +305,7 @@ test("over the limit of requests, streams or sessions a key gets 429 with when t
   const third = await call("POST", `/v1/agents/${agentId}/sessions`, {});
   expect([third.status, Number(third.headers.get("retry-after")) > 0]).toEqual([429, true]);
   expect(third.body.error).toMatchObject({
-    message: expect.stringMatching(/^Over the limit sessionsPerMinute: a key may open 2 sessions per minute/),
+    message: expect.stringMatching(/^Rate limit sessionsPerMinute: a key may open 2 sessions per minute/),
     details: { limit: "sessionsPerMinute" },
   });
   const stop = new AbortController();

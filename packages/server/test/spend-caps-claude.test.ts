@@ -98,14 +98,14 @@ describe.each([
         if (sandbox === "required") {
           expect(end).toMatchObject({ status: "failed" });
           expect(await failure(call, first)).toMatch(
-            /^budget: What is left of what the .* does not pay for an answer of \d+ tokens/,
+            /^budget: The rest of today's cap of the .* does not pay for an answer of \d+ tokens/,
           );
           expect(await spent(call, of)).toBeLessThanOrEqual(1);
         }
         // Whatever is left does not pay for another answer, or nothing is left: Claude Code is not started, or not answered.
         const next = await begun(call, [{ text: "Once more.", usage: DEAR }], agent);
         expect(await settled(call, next)).toMatchObject({ status: "failed" });
-        expect(await failure(call, next)).toMatch(/^budget: (?:The .* may spend|What is left)/);
+        expect(await failure(call, next)).toMatch(/^budget: (?:The .* may spend|The rest of)/);
         expect(await failure(call, next)).toContain(`${of} "`);
         expect(server.simulator.ledger.calls({ label: next })).toHaveLength(0);
       },

@@ -82,7 +82,7 @@ test.each([
       const { path } = await session(call, AGENT);
       await say(call, path, "Once more.");
       if ((await settled(call, path))["status"] === "completed" && runs < 20) continue;
-      expect(await failure(call, path)).toMatch(/^budget: (?:The .* may spend|What is left)/);
+      expect(await failure(call, path)).toMatch(/^budget: (?:The .* may spend|The rest of)/);
       expect(await failure(call, path)).toContain(sentence.slice(4, sentence.indexOf(" may")));
       break;
     }
@@ -143,7 +143,7 @@ test("a model without a price is not asked under a cap, and the sentence says wh
   await say(call, path, "Hi.");
   await settled(call, path);
   expect(await failure(call, path)).toContain(
-    'The model unknown-model-9 has no price, so what the agent "Spender" may spend a day cannot be kept.',
+    'The model unknown-model-9 has no price, so the daily cap of the agent "Spender" cannot be enforced.',
   );
   expect(model.ledger.calls().length).toBe(before);
 });

@@ -266,7 +266,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(refused).toHaveLength(20 - ran);
     for (const { text } of refused)
       expect(text).toMatch(
-        /2 statements of SQL may run at once, shared by all tenants, and \d+ others wait\. Try again in \d+ s\./,
+        /2 statements of SQL may run at once, shared by all tenants, and \d+ others wait\. Retry in \d+ s\./,
       );
   });
 

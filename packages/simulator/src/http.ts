@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError, invalid } from "./api-error.ts";
+import type { Dialect } from "./dialects/dialect.ts";
 
 export const JSON_TYPE = { "content-type": "application/json" } as const;
 
@@ -43,6 +44,7 @@ export function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, JSON_TYPE).end(JSON.stringify(body));
 }
 
-export function sendError(response: ServerResponse, error: ApiError, body: string): void {
-  response.writeHead(error.status, { ...JSON_TYPE, ...error.headers }).end(body);
+export function sendError(response: ServerResponse, error: ApiError, { errorBody, errorHeaders }: Dialect): void {
+  const body = errorBody(error, String(response.getHeader("request-id")));
+  response.writeHead(error.status, { ...JSON_TYPE, ...errorHeaders?.(error), ...error.headers }).end(body);
 }

@@ -8,7 +8,17 @@ import type { StopReason, Usage } from "./wire.ts";
  */
 export type Outcome = "open" | "answered" | "faulted" | "rejected" | "aborted";
 
-export type CallKind = "messages" | "chat" | "responses" | "gemini" | "count_tokens" | "models" | "files" | "other";
+export type CallKind =
+  | "messages"
+  | "chat"
+  | "responses"
+  | "gemini"
+  | "bedrock"
+  | "vertex"
+  | "count_tokens"
+  | "models"
+  | "files"
+  | "other";
 
 /** One call, in the order of arrival. */
 export interface Call {

@@ -75,7 +75,7 @@ function sendFault(
   return untilGone(response, async (signal) => {
     if (step.delayMs) await setTimeout(step.delayMs, undefined, { signal });
     call.error = error.message;
-    sendError(response, error, dialect.errorBody(error, call.id));
+    sendError(response, error, dialect);
     return "faulted";
   });
 }

@@ -1,6 +1,7 @@
 /** From an HTTP request to the part that answers it, with its line in the ledger. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "./api-error.ts";
+import { BEDROCK_PATH, bedrock } from "./dialects/bedrock/index.ts";
 import { chat } from "./dialects/chat/index.ts";
 import type { Dialect, RequestHead } from "./dialects/dialect.ts";
 import { gemini } from "./dialects/gemini/index.ts";
@@ -8,6 +9,7 @@ import { messages } from "./dialects/messages/index.ts";
 import { parsePrompt } from "./dialects/messages/parse-request.ts";
 import { openaiModels } from "./openai/models.ts";
 import { responses } from "./dialects/responses/index.ts";
+import { VERTEX_PATH, vertex } from "./dialects/vertex/index.ts";
 import type { FileStore } from "./file-store.ts";
 import { answerFiles } from "./files-route.ts";
 import { parseJson, readBody, sendError, sendJson } from "./http.ts";
@@ -36,7 +38,9 @@ export function createHandler({ ledger, files, answerModel }: RoutesDeps): Handl
       case "POST messages":
       case "POST chat":
       case "POST responses":
-      case "POST gemini": {
+      case "POST gemini":
+      case "POST bedrock":
+      case "POST vertex": {
         const json = parseJson(body);
         ledger.keepBody(call, json, body.length);
         return answerModel({ call, dialect, head, body: json }, response);
@@ -74,7 +78,7 @@ export function createHandler({ ledger, files, answerModel }: RoutesDeps): Handl
     const known = error instanceof ApiError ? error : bug(error);
     call.error = known.message;
     if (response.headersSent) response.destroy();
-    else sendError(response, known, dialectOf(call, headers).errorBody(known, call.id));
+    else sendError(response, known, dialectOf(call, headers));
     return known === error ? "rejected" : "faulted";
   }
 
@@ -104,6 +108,7 @@ function answerLedger(ledger: LedgerBook, request: IncomingMessage, response: Se
 /** Whose words an answer has. What is asked for by a key of Anthropic's or nowhere at home is answered as Anthropic does. */
 function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
   if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;
+  if (kind === "bedrock" || kind === "vertex") return kind === "bedrock" ? bedrock : vertex;
   if (kind === "gemini" || path.startsWith("/v1beta/")) return gemini;
   const isOpenAI = headers["anthropic-version"] === undefined && headers["x-api-key"] === undefined;
   return isOpenAI && kind === "models" ? chat : messages;
@@ -114,6 +119,8 @@ function kindOf(path: string): CallKind {
   if (path === "/v1/chat/completions") return "chat";
   if (path === "/v1/responses") return "responses";
   if (/^\/v1beta\/models\/[^/]+:(generateContent|streamGenerateContent)$/.test(path)) return "gemini";
+  if (BEDROCK_PATH.test(path)) return "bedrock";
+  if (VERTEX_PATH.test(path)) return "vertex";
   if (path === "/v1/messages/count_tokens") return "count_tokens";
   if (path === "/v1/models" || path.startsWith("/v1/models/")) return "models";
   if (path === "/v1/files" || path.startsWith("/v1/files/")) return "files";

@@ -9,7 +9,7 @@ import { JSON_TYPE } from "./http.ts";
 import type { Outcome } from "./ledger.ts";
 import type { InsteadFault, Step, StreamErrorFault } from "./script.ts";
 
-const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" } as const;
+const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
 
 export interface AnswerToSend {
   /** One event holds a whole answer that does not stream. */
@@ -22,10 +22,10 @@ export interface AnswerToSend {
 }
 
 export async function sendAnswer(response: ServerResponse, answer: AnswerToSend): Promise<Outcome> {
-  const headers = answer.stream ? STREAM_TYPE : JSON_TYPE;
+  const headers = answer.stream ? streamType(answer.dialect) : JSON_TYPE;
   if (isPlain(answer)) {
     // One write for the whole stream: the simulator must not be what a benchmark measures.
-    response.writeHead(200, headers).end(answer.events.map(({ text }) => text).join(""));
+    response.writeHead(200, headers).end(joined(answer.events));
     return "answered";
   }
   return untilGone(response, async (signal) => {
@@ -33,10 +33,19 @@ export async function sendAnswer(response: ServerResponse, answer: AnswerToSend)
     if (step.delayMs) await setTimeout(step.delayMs, undefined, { signal });
     if (faults.hang && (faults.hang.afterChunks ?? 0) === 0) return silence(signal);
     if (faults.cut?.afterBytes === 0) return hangUp(response);
-    if (faults.instead) return sendInstead(response, faults.instead);
+    if (faults.instead) return sendInstead(response, faults.instead, headers);
     response.writeHead(200, headers);
     return send(response, answer, signal);
   });
+}
+
+function streamType({ streamType: type }: Dialect): typeof STREAM_TYPE {
+  return type === undefined ? STREAM_TYPE : { ...STREAM_TYPE, "content-type": type };
+}
+
+function joined(events: readonly StreamEvent[]): string | Buffer {
+  if (events.every(({ text }) => typeof text === "string")) return events.map(({ text }) => text).join("");
+  return Buffer.concat(events.map(({ text }) => Buffer.from(text)));
 }
 
 /** Runs until the client goes away; whatever waits on the signal then stops. */
@@ -85,8 +94,12 @@ async function send(response: ServerResponse, answer: AnswerToSend, signal: Abor
 
 const PAGE = "<!doctype html><html><body><h1>502 Bad Gateway</h1></body></html>";
 
-function sendInstead(response: ServerResponse, { body }: InsteadFault): Outcome {
-  const type = body === "html" ? { "content-type": "text/html" } : STREAM_TYPE;
+function sendInstead(
+  response: ServerResponse,
+  { body }: InsteadFault,
+  usual: Readonly<Record<string, string>>,
+): Outcome {
+  const type = body === "html" ? { "content-type": "text/html" } : usual;
   response.writeHead(200, type).end(body === "html" ? PAGE : "");
   return "faulted";
 }

@@ -18,22 +18,26 @@ import type { PartialDraft } from "./partial-output.ts";
 
 export interface AgentOptions<Output = unknown> extends Omit<
   Partial<z.input<typeof NewAgentConfig>>,
-  "tool_schemas" | "output_schema"
+  "tool_schemas" | "output_schema" | "skills"
 > {
   readonly tools?: readonly Tool[];
   /** Other agents that this one may call, as tools of their names. */
   readonly subagents?: readonly Agent[];
+  /** Folders with skills: each is a skill (it has a SKILL.md), or has folders that are skills. The model loads them when it needs them. */
+  readonly skills?: readonly string[];
   /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
   readonly validate?: Validate;
   /** Functions around model calls and tool calls: they may watch, change or refuse. */
   readonly hooks?: Hooks;
-  /** The type of the final answer: `output` of a result has it. A schema of zod 4, or a Standard Schema that can say its JSON Schema. */
+  /** The type of the final answer: `output` of a result has it. A zod 4 schema, or a Standard Schema that can give its JSON Schema. */
   readonly output?: OutputSchema<Output>;
-  /** What the agent remembers across sessions. Without one, `memory_store_type` names one that comes with Skein. */
+  /** What the agent remembers across sessions. Without it, `memory_store_type` names one of Skein's own. */
   readonly memory?: AgentMemory;
   /** Where files that code execution makes are kept: an open store, a folder, or `s3://BUCKET/PREFIX`. */
   readonly files?: FileStore | string;
-  /** Where sessions live: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store. */
+  /**
+   * Where sessions are stored: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store.
+   */
   readonly store?: string | Store;
   /** Models by name that this program brings: settings, or model objects of the AI SDK (`{ "google/gemini-3-pro": google("gemini-3-pro") }`). */
   readonly models?: GivenModels;
@@ -65,9 +69,12 @@ export interface Agent<Output = unknown> {
   readonly name: string;
   /** Runs one prompt until the run is over or waits for an answer. */
   run(prompt: Content, options?: RunOptions): Promise<AgentResult<Output>>;
-  /** The same as a stream: facts as they are stored, and the text of a step while it is made, with the typed answer so far as `partial`. */
+  /**
+   * Like `run`, as a stream: facts as they are stored, and the text of a step while it is generated, with the typed
+   * answer so far as `partial`.
+   */
   stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | PartialDraft<Output>>;
-  /** The same as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
+  /** Like `run`, as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
   text(prompt: Content, options?: RunOptions & { readonly format?: Format }): AsyncIterable<string>;
   /**
    * Answers calls that a run waits for, its subagents' included, and goes on with it.

@@ -45,7 +45,7 @@ export interface AgentResult<Output = unknown> {
   readonly awaiting: readonly Await[];
   readonly model: string;
   readonly usage: UsageTotals;
-  /** Of all runs of the session. */
+  /** The usage of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
   /** Whether part of `usage` was estimated, because an answer broke off. `reservedMicros` is what it may have cost in addition. */
@@ -70,7 +70,7 @@ export interface AgentLog {
   readonly stepNumber: number;
   readonly actionType: ActionType;
   readonly actionData: JsonObject;
-  /** What the model was shown when it happened. */
+  /** How many messages the model was shown. */
   readonly messagesCount: number | null;
   readonly estimatedTokens: number | null;
   readonly durationMs: number | null;

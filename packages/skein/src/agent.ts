@@ -93,7 +93,7 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}
   async function typed<Result extends AgentResult>(result: Result): Promise<Result & AgentResult<Output>> {
     const isAnswer = result.error === null && result.awaiting.length === 0 && result.stopReason !== "cancelled";
     const read = isAnswer ? await registered.output?.read(result.finalAnswer) : undefined;
-    // An answer that was cut off or refused is completed, and was not checked.
+    // An answer that was cut off or refused ends the run as completed, and is not checked.
     return { ...result, output: read && "output" in read ? (read.output as Output) : null };
   }
 
@@ -185,7 +185,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
   checkModelAddress(address);
-  // The store early: it is what may fail, and nothing that has to be closed is open yet then.
+  // The store is opened first: if that fails, nothing is open that has to be closed.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const configured = configuredModels(options.models ?? {});
   const { vault } = secretsSettings(config.secrets, process.cwd());

@@ -1,8 +1,8 @@
 import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
-import { KnownError } from "@skein/protocol";
+import { KnownError } from "@skein/protocol/known-error";
 
-/** Everything that comes from the environment, read once. Nothing below this file looks at `process.env`. */
+/** All settings from the environment, read once. No code below this file reads `process.env`. */
 export interface Config {
   /** `memory:`, `sqlite:FILE`, `file:FOLDER` or `postgres://…`. */
   readonly storeUrl: string | undefined;
@@ -37,7 +37,7 @@ export interface Config {
   readonly engine: EngineConfig;
   /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
-  /** For how many days the audit log is kept, as it was written. */
+  /** How many days the audit log is kept, as text. */
   readonly auditDays: string | undefined;
   /** The keys that seal secrets in the store, or the file with them, and the ids of keys that are lost. */
   readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
@@ -51,7 +51,7 @@ export interface Config {
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
   readonly traceEndpoint: string | undefined;
-  /** Whether spans have what was said: `true` or nothing. */
+  /** Whether spans contain the content of messages: `true` or undefined. */
   readonly traceContent: string | undefined;
   readonly traceService: string | undefined;
   /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
@@ -189,7 +189,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   });
 }
 
-/** Whether a simulation is asked for by name, and why only a real model will do otherwise. */
+/** Whether a simulation was requested explicitly; otherwise why a real model is needed. */
 export function simulationChoice({ model, isProduction }: Pick<Config, "model" | "isProduction">) {
   if (model !== undefined && model !== "simulation")
     throw new KnownError("invalid", `SKEIN_MODEL is "${model}". Expected "simulation", or nothing.`);

@@ -33,7 +33,7 @@ const localEngine: EngineFactory = ({ concurrency, leaseMs, ...parts }) =>
     ...(leaseMs !== undefined && { leaseMs }),
   });
 
-/** Drives nothing: workers on the same store hear of every session. */
+/** An engine that drives nothing: workers on the same store are notified of every session. */
 const noEngine: EngineFactory = () => ({
   start() {},
   reserve: () => undefined,

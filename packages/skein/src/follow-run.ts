@@ -16,7 +16,7 @@ export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Tells whoever listens of an event. */
+/** Passes an event to the listener. */
 export function tell({ onEvent }: Pick<Watched, "onEvent">, event: Event): void {
   if (typeof onEvent === "function") return onEvent(event);
   const listener = onEvent?.[event.event_type] as ((event: Event) => void) | undefined;
@@ -29,7 +29,7 @@ export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
   return untilSettled(watched, watch, watch.events(watched.host.stopped));
 }
 
-/** The same, and in between the drafts of the steps. */
+/** Like `followRun`, with the drafts of the steps in between. */
 export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));

@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 import { openServerFiles } from "./open-files.ts";
 import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
 
-/** Removes what a server keeps of a session beside its store: generated files, and what agents remember of it. */
+/** Removes the data of a session outside its store: generated files, and what agents remember of it. */
 export function forgetBeside(
   storeUrl: string,
   config: Pick<Config, "filesUrl" | "dataDir" | "s3">,

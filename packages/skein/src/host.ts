@@ -24,7 +24,9 @@ import {
   type Store,
   type Tool,
   type Validate,
+  type Skill,
   LONGEST_SLEEP,
+  SKILL_TOOL,
   capRuns,
   createBusLive,
   createLoop,
@@ -32,6 +34,7 @@ import {
   createParking,
   createRuntimes,
   createSessions,
+  createSkillTool,
   createSpendGate,
   createSpendLedger,
   createStateCache,
@@ -61,13 +64,15 @@ export interface HostOptions {
   readonly agents: readonly RegisteredAgent[];
   /** Tools of this process that stored agents may name. */
   readonly tools?: ReadonlyMap<string, Tool>;
+  /** Skills that stored agents may name. */
+  readonly skills?: readonly Skill[];
   readonly files?: FileStore | undefined;
   /** The memory with this name, for agents without a memory of their own. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
-  /** All that can be named. */
+  /** All memories that an agent can name. */
   readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
-  /** Where programs of a session run that a model can steer. Without it tools decide for themselves. */
+  /** Where programs that a model can control run. Without it, tools decide for themselves. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
   /** Whether there are several tenants: then none of them may take every place. */
@@ -109,7 +114,7 @@ export interface Host {
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
-  /** Removes what is kept of a session beside its log: its files, and what agents remember of it. */
+  /** Removes the data of a session outside its log: its files, and what agents remember of it. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
   /** Starts to drive due sessions. A second call changes nothing. */
@@ -138,6 +143,16 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
     tools.set(name, tool);
   }
   return tools;
+}
+
+/** The tools of this process for a stored agent. Those of its skills that are here can be loaded. */
+function ownTools(
+  agent: AgentConfig | null,
+  { tools = NO_CODE.tools, skills = [] }: Pick<HostOptions, "tools" | "skills">,
+): ReadonlyMap<string, Tool> {
+  const named = new Set(agent?.skills?.map(({ name }) => name));
+  const own = skills.filter(({ name }) => named.has(name));
+  return own.length === 0 ? tools : new Map([...tools, [SKILL_TOOL, createSkillTool(own)]]);
 }
 
 /** Which tools of a stored agent this process lacks, as a sentence for people who ask why its session waits. */
@@ -212,11 +227,11 @@ export function createHost(options: HostOptions): Host {
       const memory = registered?.memory ?? options.memoryNamed?.(state.agent?.memory_store_type ?? "none");
       if (registered)
         return { tools: registered.tools, validate: checkOf(registered), memory, hooks: registered.hooks };
-      const tools = state.agent ? toolsOf(state.agent, options.tools ?? NO_CODE.tools) : undefined;
+      const tools = state.agent ? toolsOf(state.agent, ownTools(state.agent, options)) : undefined;
       const output = state.agent?.output_schema && jsonOutputCheck(state.agent.output_schema);
       return tools && { ...NO_CODE, tools, memory, validate: checkOf({ output }) };
     },
-    missingOf: (state) => missingOf(state, options.tools ?? NO_CODE.tools),
+    missingOf: (state) => missingOf(state, ownTools(state.agent, options)),
     timers,
     now,
     ids,

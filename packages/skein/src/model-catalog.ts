@@ -6,7 +6,6 @@ import { createGuardedFetch } from "@skein/adapters/tools";
 import {
   type Model,
   type ModelCatalog,
-  ModelFailure,
   type ReachedModel,
   type Records,
   createModels,
@@ -15,6 +14,8 @@ import {
 } from "@skein/core";
 import { KnownError, ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
 import { z } from "zod";
+import { awsKey, cloudModel } from "./cloud-models.ts";
+import { failingModel } from "./failing-model.ts";
 import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-providers.ts";
 import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
 
@@ -60,7 +61,7 @@ export interface CatalogDeps {
   readonly isGateway: boolean;
   /** Where models that were added are kept. A secret that it cannot open is an error: it must not be sent as a key. */
   readonly records: Records;
-  /** Models of `skein.config.ts` or of a program. They stand before those that were added. */
+  /** Models of `skein.config.ts` or of a program. They take precedence over added ones. */
   readonly configured?: ConfiguredModels | undefined;
   /** The value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
@@ -88,7 +89,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
   const made = new Map<string, Model>();
   const objects = new Map<string, Model>();
 
-  /** Models keep no state: one that was made for the same settings is the same model. */
+  /** Models have no state: the model for the same settings is reused. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
     const key = JSON.stringify([name, settings, own]);
     const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
@@ -171,14 +172,17 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
   const modelName = model_name ?? name.slice(name.indexOf("/") + 1);
   if (added?.isGuarded)
     try {
-      // What was open when the model was added may be closed by now.
+      // An address that was open when the model was added may be closed by now.
       checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
     } catch (error) {
       return failingModel(`The model "${name}" cannot be used. ${(error as Error).message}`);
     }
   if (added?.key?.problem !== undefined)
     return failingModel(`The key of the model "${name}" cannot be read. ${added.key.problem}`);
-  const apiKey = added?.key?.text ?? (key_env === undefined ? undefined : keyIn(key_env));
+  const apiKey =
+    added?.key?.text ??
+    (key_env === undefined ? undefined : keyIn(key_env)) ??
+    (adapter === "bedrock" && given.key_env === undefined ? awsKey(keyIn) : undefined);
   if (key_env !== undefined && (apiKey === undefined || apiKey === ""))
     return failingModel(`The model "${name}" needs a key in the environment variable ${key_env}, and it is not set.`);
   const shared = {
@@ -200,6 +204,9 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
         url,
         quirks: parseInput(ChatQuirks.partial(), quirks) as Partial<ChatQuirks>,
       });
+    case "bedrock":
+    case "vertex":
+      return cloudModel(name, { ...given, adapter }, { ...shared, key: apiKey ?? "", keyIn });
     case undefined:
       return failingModel(`The model "${name}" has no adapter. Add it again with --adapter.`);
   }
@@ -210,17 +217,8 @@ function givenOptions(
   abilities: NonNullable<ModelSettings["abilities"]>,
 ) {
   return {
-    // A field that is not given must not stand in the place of what the adapter knows.
+    // A field that is not given must not replace the adapter's own value.
     abilities: Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined)),
     ...(silenceMs !== undefined && { silenceMs }),
-  };
-}
-
-/** A model that cannot be asked: each call fails at once with the sentence. */
-function failingModel(message: string): Model {
-  return {
-    abilities: { tools: true, images: true, pdf: true, thinking: true, output: true },
-    prepare: () => ({ api: "none", body: {}, leftOut: [] }),
-    call: () => Promise.reject(new ModelFailure({ code: "unknown_model", message }, { retryable: false })),
   };
 }

@@ -3,6 +3,8 @@ import type { ModelSettings } from "@skein/protocol";
 /** Where the models of a provider are and how they are spoken to, so that the name of a model and a key are enough. */
 export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   openai: { adapter: "openai", key_env: "OPENAI_API_KEY" },
+  bedrock: { adapter: "bedrock", key_env: "AWS_BEARER_TOKEN_BEDROCK" },
+  vertex: { adapter: "vertex", key_env: "GOOGLE_CREDENTIALS" },
   openrouter: {
     adapter: "openai-compatible",
     url: "https://openrouter.ai/api/v1",
@@ -29,7 +31,7 @@ export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   "openai-compatible": { adapter: "openai-compatible" },
 };
 
-/** What stands before the name of a model: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
+/** The prefix of a model's name: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
 export function providerOf(name: string): string | undefined {
   const at = name.indexOf("/");
   // Names of Bedrock's profiles have a slash and no provider of ours.

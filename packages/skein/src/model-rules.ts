@@ -18,7 +18,7 @@ interface AddedModel {
   readonly hasKey: boolean;
 }
 
-/** The tenant of whoever runs the server. */
+/** The tenant of the operator. */
 const OPERATOR = "default";
 
 /**

@@ -10,7 +10,10 @@ import { placeOf } from "./store-address.ts";
 export interface OpenStoreOptions {
   /** Says when something is written. */
   readonly now?: () => number;
-  /** Where large texts of bodies are kept. Without it they stay in the store; those that were moved are read where `SKEIN_FILES` says. */
+  /**
+   * Where large texts of bodies are stored. Without it, they stay in the store. Texts that were moved before are read
+   * from `SKEIN_FILES`.
+   */
   readonly files?: FileStore | undefined;
   readonly report?: (error: unknown) => void;
 }
@@ -55,12 +58,12 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
     default:
       throw new KnownError(
         "invalid",
-        `"${url}" is no store. Expected memory:, sqlite:FILE, file:FOLDER or postgres://USER@HOST/DATABASE.`,
+        `"${url}" is not a store. Expected memory:, sqlite:FILE, file:FOLDER or postgres://USER@HOST/DATABASE.`,
       );
   }
 }
 
-/** Adds the path to an error of a store: the store says what is wrong with the file, but not which file. */
+/** Adds the path to an error of a store, which does not name the file itself. */
 async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
   try {
     return await open(path);

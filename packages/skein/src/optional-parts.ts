@@ -16,6 +16,8 @@ const PARTS = {
   sql: { need: "SQL needs", name: "@skein/sql" },
   history: { need: "Claude Code's files need", name: "@skein/history" },
   claudeCode: { need: "Claude Code sessions need", name: "@anthropic-ai/claude-agent-sdk" },
+  bedrock: { need: "Models on Bedrock need", name: "@anthropic-ai/bedrock-sdk" },
+  vertex: { need: "Models on Vertex AI need", name: "@anthropic-ai/vertex-sdk" },
 } as const;
 
 export type OptionalPart = keyof typeof PARTS;
@@ -31,7 +33,7 @@ export function whatToInstall(part: OptionalPart): string {
   return `${need} the package ${name}: npm install ${"install" in more ? more.install : name}`;
 }
 
-/** Every optional part of the library, loaded when it is used. No other file may import one: the linter says so. */
+/** Every optional part of the library, loaded when it is used. No other file may import one (a linter rule). */
 export const loadPart = {
   postgresStore: () => optionalPart("postgres", () => import("@skein/adapters/stores/postgres")),
   postgresMemory: () => optionalPart("postgres", () => import("@skein/adapters/memories/postgres")),
@@ -43,6 +45,8 @@ export const loadPart = {
   server: () => optionalPart("server", () => import("@skein/server")),
   sql: () => optionalPart("sql", () => import("@skein/sql/sandbox")),
   claudeHistory: () => optionalPart("history", () => import("./serve/history/history.ts")),
+  bedrock: () => optionalPart("bedrock", () => import("@skein/adapters/models/bedrock")),
+  vertex: () => optionalPart("vertex", () => import("@skein/adapters/models/vertex")),
   adoption: () => optionalPart("history", () => import("./adoption.ts")),
 };
 

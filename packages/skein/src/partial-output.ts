@@ -6,7 +6,9 @@ type JsonValue = Parameters<NonNullable<NonNullable<Parameters<typeof parse>[1]>
 /** A value that is still being written: every field may be missing, and the last text may be cut. */
 export type Partially<Value> = Value extends object ? { readonly [Key in keyof Value]?: Partially<Value[Key]> } : Value;
 
-/** The text of a step while it is made. For an agent with an `output`, `partial` is what the answer holds so far; nothing has checked it. */
+/**
+ * The text of a step while it is generated. For an agent with an `output`, `partial` is the answer so far, unchecked.
+ */
 export type PartialDraft<Output> = Draft & { readonly partial?: Partially<Output> };
 
 /** Adds to each draft of text what the JSON of its answer holds so far. */
@@ -61,14 +63,14 @@ function createPartialReader(): (piece: string) => Promise<object | undefined> {
         if (isOver) return last;
       }
     } catch {
-      // What follows the object is no JSON: a code fence, say.
+      // Text after the object is not JSON, for example a code fence.
       isOver = true;
       return last;
     }
   };
 }
 
-/** A copy of a value that grows at its end. What was finished before is shared with the copy before. */
+/** A copy of a value that grows at its end. Parts that are finished are shared with the copy before. */
 function snapshot(value: JsonValue, before: JsonValue | undefined): JsonValue {
   if (Array.isArray(value)) {
     const known = Array.isArray(before) ? before : [];

@@ -1,8 +1,10 @@
+import { findSkills } from "@skein/adapters/skills";
 import {
   HOOK_NAMES,
   type SessionAgent,
   type Tool,
   checkAgentSettings,
+  createSkillTool,
   defineTool,
   derivedId,
   outputCheck,
@@ -79,6 +81,7 @@ export function registrations(options: AgentOptions): readonly [RegisteredAgent,
 const OWN_OPTIONS = [
   "tools",
   "subagents",
+  "skills",
   "validate",
   "hooks",
   "output",
@@ -96,6 +99,7 @@ function registration(options: AgentOptions): RegisteredAgent {
   const {
     tools = [],
     subagents = [],
+    skills: folders = [],
     validate,
     hooks,
     output,
@@ -109,12 +113,13 @@ function registration(options: AgentOptions): RegisteredAgent {
     leaseMs: _l,
     ...config
   } = options;
-  const { tool_schemas: _t, output_schema: _o, ...known } = NewAgentConfig.shape;
+  const { tool_schemas: _t, output_schema: _o, skills: _i, ...known } = NewAgentConfig.shape;
   refuseUnknown(options, [...OWN_OPTIONS, ...Object.keys(known)], "createAgent");
   checkParts(options);
   checkPartShapes(options);
   const check = output && outputCheck(output);
-  const all = [...tools, ...subagents.map(asTool)];
+  const skills = findSkills(folders);
+  const all = [...tools, ...subagents.map(asTool), ...(skills.length > 0 ? [createSkillTool(skills)] : [])];
   const byName = new Map(all.map((tool) => [tool.name, tool]));
   if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
   const parsedConfig = NewAgentConfig.safeParse({
@@ -123,6 +128,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     ...config,
     ...(memory && { memory_store_type: "none" }),
     ...(check && { output_schema: check.schema }),
+    ...(skills.length > 0 && { skills: skills.map(({ name, description }) => ({ name, description })) }),
     tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
   });
   if (!parsedConfig.success) {
@@ -141,7 +147,7 @@ function registration(options: AgentOptions): RegisteredAgent {
 }
 
 /** Checks the types of parts for callers without TypeScript: a mistake here would appear far away. */
-function checkParts({ tools = [], subagents = [], validate, hooks = {} }: AgentOptions): void {
+function checkParts({ tools = [], subagents = [], skills = [], validate, hooks = {} }: AgentOptions): void {
   const refuse = (sentence: string): never => {
     throw new KnownError("invalid", sentence);
   };
@@ -149,10 +155,12 @@ function checkParts({ tools = [], subagents = [], validate, hooks = {} }: AgentO
     if ((list as unknown) instanceof Promise) refuse(`"${name}" is a promise. Write ${name}: await …`);
     if (!Array.isArray(list)) refuse(`"${name}" must be a list.`);
   }
+  if (!Array.isArray(skills) || skills.some((folder) => typeof folder !== "string"))
+    refuse('"skills" must be a list of folders: skills: ["./skills"].');
   const noTool = tools.findIndex((tool) => typeof tool?.parse !== "function" || typeof tool.run !== "function");
-  if (noTool !== -1) refuse(`tools[${noTool}] is no tool. Make it with defineTool.`);
+  if (noTool !== -1) refuse(`tools[${noTool}] is not a tool. Make it with defineTool.`);
   const noAgent = subagents.findIndex((agent) => !parts.has(agent));
-  if (noAgent !== -1) refuse(`subagents[${noAgent}] is no agent. Make it with createAgent.`);
+  if (noAgent !== -1) refuse(`subagents[${noAgent}] is not an agent. Make it with createAgent.`);
   for (const [name, hook] of Object.entries(hooks)) {
     if (!(HOOK_NAMES as readonly string[]).includes(name))
       refuse(`hooks: There is no hook "${name}". There are ${HOOK_NAMES.join(", ")}.`);

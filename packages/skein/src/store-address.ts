@@ -1,4 +1,4 @@
-/** What an address says: which kind of store, and where. `file:///a/b` and `file:a/b` mean the same place. */
+/** The parts of an address: the kind of store, and its place. `file:///a/b` and `file:a/b` mean the same place. */
 export function placeOf(url: string): { readonly scheme: string; readonly place: string } {
   const [scheme = "", ...rest] = url.split(":");
   const place = rest.join(":");

@@ -12,7 +12,7 @@ export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGener
   }
 }
 
-/** The same with everything that the model streams, as formatters need it. */
+/** Like `stream`, with everything that the model streams, for formatters. */
 export async function* streamItems(watched: Watched): AsyncGenerator<Event | DraftPiece> {
   const { shownAfter = 0 } = watched;
   for await (const item of followRunLive(watched)) {

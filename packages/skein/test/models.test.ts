@@ -140,6 +140,11 @@ describe("the catalog", () => {
   test("a model that nobody knows, and one whose key is missing, fail at once with what to do", async () => {
     expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
     expect(await failing("groq/x")).toContain("GROQ_API_KEY");
+    expect(await failing("bedrock/x")).toContain("AWS_BEARER_TOKEN_BEDROCK");
+    const keyIn = (name: string) => (/REGION|PROJECT/.test(name) ? undefined : "k");
+    expect(await failing("bedrock/x", { keyIn })).toContain("AWS_REGION");
+    const configured = { "vertex/x": { region: "global" } };
+    expect(await failing("vertex/x", { keyIn, configured })).toContain("ANTHROPIC_VERTEX_PROJECT_ID");
   });
 
   test("a model of the configuration stands before one that was added, and one that was added is seen soon", async () => {
@@ -167,6 +172,49 @@ describe("the catalog", () => {
     expect(() => checkModelSettings(name, settings)).toThrow(KnownError);
     expect(() => checkModelSettings(name, settings)).toThrow(sentence);
   });
+});
+
+test.each([
+  ["bedrock/eu.anthropic.claude-sonnet-5-5", { region: "eu-west-1" }, "bedrock", ""],
+  ["vertex/claude-sonnet-5-5", { region: "europe-west1", project: "p-1" }, "vertex", "/v1"],
+] as const)("a session that Claude begins, %s goes on with and another model ends", async (name, place, kind, base) => {
+  const label = `cloud ${kind}`;
+  for (const variable of ["AWS_BEARER_TOKEN_BEDROCK", "AWS_SESSION_TOKEN"]) vi.stubEnv(variable, undefined);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "invented");
+  vi.stubEnv("GOOGLE_CREDENTIALS", "invented");
+  const agent = createAgent({
+    store: await storeWithModels(),
+    model: CLAUDE,
+    tools: [look],
+    thinking_tokens: 2048,
+    max_tokens: 8000,
+    baseUrl: simulator.url,
+    apiKey: "simulated",
+    models: { [name]: { ...place, url: `${simulator.url}${base}` } },
+  });
+  try {
+    let sessionId: string | undefined;
+    for (const [at, model] of [CLAUDE, name, OPENAI].entries()) {
+      const more = sessionId === undefined ? {} : { sessionId };
+      const result = await agent.run(script(steps(`Answer ${at}.`), label), { model, ...more });
+      expect([result.error, result.finalAnswer]).toEqual([null, `Answer ${at}.`]);
+      sessionId = result.sessionId;
+    }
+    const calls = simulator.ledger.calls({ label });
+    expect(calls.map((call) => call.kind)).toEqual(["messages", "messages", kind, kind, "responses", "responses"]);
+    // The signed thinking of Claude is read by Claude anywhere.
+    expect(JSON.stringify(calls[2]?.request)).toContain("I should look.");
+    const { items } = await (await agent.sessions()).runs(sessionId ?? "");
+    // The second of three, whatever the order.
+    const inCloud = items[1];
+    const billed = calls
+      .slice(2, 4)
+      .reduce((sum, { usage }) => sum + exactCost(priceCall("eu.anthropic.claude-sonnet-5-5", usage!)!).total, 0n);
+    expect([BigInt(inCloud?.cost_picos ?? 0), inCloud?.unpriced_calls]).toEqual([billed, 0]);
+  } finally {
+    await agent.close();
+  }
 });
 
 test("a trial makes one call for each ability that the model is said to have", async () => {

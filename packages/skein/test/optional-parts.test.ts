@@ -22,6 +22,16 @@ const MISSING = [
   ["server", "@skein/server", "createServer needs the package @skein/server: npm install @skein/server"],
   ["sql", "@skein/sql/sandbox", "SQL needs the package @skein/sql: npm install @skein/sql"],
   ["history", "@skein/history", "Claude Code's files need the package @skein/history: npm install @skein/history"],
+  [
+    "bedrock",
+    "@anthropic-ai/bedrock-sdk",
+    "Models on Bedrock need the package @anthropic-ai/bedrock-sdk: npm install @anthropic-ai/bedrock-sdk",
+  ],
+  [
+    "vertex",
+    "@anthropic-ai/vertex-sdk",
+    "Models on Vertex AI need the package @anthropic-ai/vertex-sdk: npm install @anthropic-ai/vertex-sdk",
+  ],
 ] as const;
 
 let folder: string;

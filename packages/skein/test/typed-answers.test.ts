@@ -114,7 +114,7 @@ test("an answer that is cut off is no success", async () => {
   await close();
 });
 
-test("any Standard Schema that can say its JSON Schema will do; others, and roots that are no object, are rejected", async () => {
+test("any Standard Schema that can give its JSON Schema is accepted; other schemas, and schemas whose root is not an object, are rejected", async () => {
   const validate = (value: unknown) => ({ value: { doubled: (value as { n: number }).n * 2 } });
   const jsonSchema = { input: () => ({ type: "object", properties: { n: { type: "number" } }, required: ["n"] }) };
   const agent = createAgent({
@@ -124,7 +124,7 @@ test("any Standard Schema that can say its JSON Schema will do; others, and root
   });
   expect((await agent.run(script([{ text: '{"n":21}' }], "standard"))).output).toEqual({ doubled: 42 });
   await agent.close();
-  expect(() => createAgent({ output: { "~standard": { validate } } })).toThrow("can say its JSON Schema");
+  expect(() => createAgent({ output: { "~standard": { validate } } })).toThrow("can give its JSON Schema");
   expect(() => createAgent({ output: z.string() })).toThrow("root is an object");
 });
 

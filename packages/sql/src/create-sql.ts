@@ -22,16 +22,16 @@ import { createTranscripts } from "./transcripts/transcripts.ts";
 interface SqlOptions {
   /** Claude Code's data directories, and what `withSources` made of other agents'; Claude Code's usual ones if not given. */
   readonly roots?: readonly string[];
-  /** Without a data directory its tables are empty, instead of an error: for whoever asks for all tables there are. */
+  /** Without a data directory its tables are empty, instead of an error, for statements over all tables. */
   readonly emptyWithoutRoots?: boolean;
   /** The platform's sessions, or how to open them when a statement asks. Without a store their tables are empty. It stays open. */
   readonly store?: Store | (() => Promise<Store | undefined>);
-  /** Skein's own folder for what is known of the files; `null` keeps nothing. Never inside a data directory. */
+  /** Skein's own folder for data about the files; `null` stores nothing. Never inside a data directory. */
   readonly cacheFolder?: string | null;
   /** How much DuckDB may hold before it writes to its temporary folder. */
   readonly memoryLimit?: string;
   readonly threads?: number;
-  /** Is told what an answer does not say, for example that a source has no such name. */
+  /** Receives warnings that are not in the rows, for example that a source is unknown. */
   readonly onWarning?: (text: string) => void;
 }
 
@@ -39,7 +39,10 @@ interface SqlOptions {
 export interface Sql {
   /** Runs statements, one after the other. Throws `SqlError` for a statement that DuckDB rejects. */
   run(sql: string): Promise<readonly SqlResult[]>;
-  /** The same without holding an answer in memory: its rows come in pieces. The next statement starts with the next answer. */
+  /**
+   * Like `run`, without holding the answer in memory: its rows come in pieces. The next statement starts with the next
+   * answer.
+   */
   stream(sql: string): AsyncGenerator<SqlStream>;
   /** One statement with its tables filled, for callers that read the answer themselves. */
   prepare(sql: string): Promise<DuckDBPreparedStatement>;
@@ -77,7 +80,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // The first question reports it.
   }
   await started;
-  // Only where there are files of other agents: a condition is not free.
+  // Only if there are files of other agents, because a condition costs time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 export interface MemoryHub {
   /** A machine of its own on this bus. */
   connect(): Bus;
-  /** What was shown, newest last. */
+  /** What was published for people, newest last. */
   readonly shown: readonly Shown[];
 }
 
@@ -20,7 +20,7 @@ export function createMemoryHub(): MemoryHub {
     return {
       instance,
       say(channel, words) {
-        // As JSON, and later: nobody may rely on more than another machine would give.
+        // Serialised as JSON and delivered later, so that tests cannot rely on more than a real bus gives.
         const text = JSON.stringify(words);
         queueMicrotask(() => {
           for (const listener of listeners.get(channel) ?? [])

@@ -9,14 +9,14 @@ import { z } from "zod";
 export interface RedisBusDeps {
   /** `redis://…`, or `rediss://…` over TLS. */
   readonly url: string;
-  /** Told when Redis goes away and when it is back, once each. */
+  /** Called once when Redis becomes unavailable, and once when it is available again. */
   readonly report?: (error: unknown) => void;
 }
 
 const PREFIX = "skein:";
 const Envelope = z.object({ from: z.string(), words: z.unknown() });
 
-/** Commands that may wait for an answer. What comes on top is dropped: a bus that hangs must not fill the memory. */
+/** How many commands may wait for an answer. Further ones are dropped: a bus that hangs must not fill the memory. */
 const MOST_WAITING = 500;
 const CHECK_MS = 1000;
 const CLOSE_MS = 500;
@@ -26,17 +26,18 @@ const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
 /** How often what is shown is shown again, in case Redis has forgotten it. */
 const AGAIN_MS = 30_000;
-/** A lock is taken away only by whoever put it there. */
+/** A lock is removed only by the machine that set it. */
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 /**
- * The bus over a Redis server: PUBLISH and SUBSCRIBE for what machines say, and the Claude API's keys for people who look.
+ * The bus over a Redis server: PUBLISH and SUBSCRIBE for what machines say, and the Claude API's keys for people who
+ * look.
  *
- * It need not be there, neither at the start nor later: what is said meanwhile is lost, and that is all.
+ * Redis may be unavailable at the start or later: messages in that time are lost, and nothing else.
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();
-  /** Connections that are broken: it is away from the first of them on, and back with the last. */
+  /** Broken connections: Redis counts as unavailable from the first of them until the last is back. */
   const down = new Set<unknown>();
   const talker = connect({ disableOfflineQueue: true });
   // Subscriptions outlive a connection: the client makes them again on the next one.
@@ -78,7 +79,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     send("SET", `session_lock:${sessionId}`, instance, "EX", LOCK_SECONDS);
   }
 
-  /** The specification gives the set no expiry. Without one, what the last machine had when it was killed would stay for ever. */
+  /** The specification gives the set no expiry. Without one, the entries of a killed machine would stay for ever. */
   function follow(...sessionIds: readonly string[]): void {
     send("SADD", CONNECTIONS, ...sessionIds);
     send("EXPIRE", CONNECTIONS, LOCK_SECONDS);
@@ -102,7 +103,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
         return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
       case "deleted":
         locked.delete(shown.sessionId);
-        // Whoever put the lock there: nobody drives what is gone.
+        // The lock is removed whoever set it: nobody drives a deleted session.
         return send("DEL", `session:${shown.sessionId}`, `session_lock:${shown.sessionId}`);
     }
   }

@@ -4,13 +4,13 @@ import { isKnownError } from "@skein/protocol";
 export interface HeartbeatDeps {
   readonly store: Store;
   readonly workers: Workers;
-  /** What this process says about itself. */
+  /** The description of this process. */
   readonly worker: () => WorkerInfo;
-  /** Whether another owner is a process of this host that is gone. That is proof; silence is not. */
+  /** Whether another owner is a process of this host that has ended. Only this is proof; silence is not. */
   readonly isDead: (owner: string) => boolean;
   /** Leases of a dead worker were freed: its sessions can be claimed. */
   readonly onFreed: () => void;
-  /** Told after each look who is there. */
+  /** Called after each check with the workers that are alive. */
   readonly onSeen?: (workers: readonly WorkerInfo[]) => void;
   readonly report: (error: unknown) => void;
   readonly beatMs?: number;
@@ -24,14 +24,14 @@ export interface Heartbeat {
 }
 
 const BEAT_MS = 400;
-/** A worker that missed so many signs of life is taken for dead. */
+/** A worker that missed this many heartbeats is taken for dead. */
 const MISSED = 3;
 /** Leases of a silent worker that are longer belong to effects that no fence stops: they run out by themselves. */
 const FENCED_MS = 5000;
-/** A worker that has been silent for so long is forgotten. */
+/** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;
 
-/** Says each moment that this worker lives, and frees what a worker held that no longer does. */
+/** Renews the heartbeat of this worker, and frees the leases of workers that are dead. */
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
   const { owner } = worker();
@@ -53,7 +53,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       deps.onSeen?.(all);
       for (const other of all) if (other.owner !== owner) await watch(other);
     } catch (error) {
-      // While the store is away nobody's silence means anything.
+      // While the store is unavailable, silence of other workers means nothing.
       seen.clear();
       if (!isKnownError(error)) deps.report(error);
     }

@@ -38,8 +38,8 @@ const LONGEST_LINE = 1000;
 const SHORT_LINE = 16;
 
 /**
- * Drives sessions in this process: woken by the store, with a sweep each second for what was not announced. While places are
- * free and there is one tenant, what is due is claimed at once; otherwise sessions stand in line by tenant.
+ * Drives sessions in this process: woken by the store, with a sweep each second for unannounced ones. While places are
+ * free and there is one tenant, due sessions are claimed at once. Otherwise sessions wait in line by tenant.
  */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
@@ -53,9 +53,9 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
-  /** More may be due than can be driven: from now on tenants take turns, until nobody waits. */
+  /** True if more sessions may be due than can be driven: tenants then take turns until nobody waits. */
   let isCrowded = false;
-  /** The store may have more that is due than stands in line. */
+  /** Whether the store may have more due sessions than are in the line. */
   let hasMore = false;
   /** Whether anything unknown may be due: at the start, after news from elsewhere, at each sweep. */
   let sweepDue = true;
@@ -74,7 +74,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     });
   }
 
-  /** Takes what is due until nothing is, or the hands are full. One look at a time. */
+  /** Claims due sessions until none is left, or all places are taken. One pass at a time. */
   function look(): void {
     if (looking) {
       lookAgain = true;
@@ -105,7 +105,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     }
   }
 
-  /** Claims what this process woke itself, otherwise whatever is due. */
+  /** Claims a session that this process woke, otherwise any session that is due. */
   async function claimNext(giveBack: GiveBack): Promise<void> {
     const hint = nextHint();
     const everything = hint === undefined;
@@ -114,7 +114,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 
-  /** Claims a session, or whichever is due. Gives the place back if there is none. */
+  /** Claims this session, or any that is due. Gives the place back if there is none. */
   async function claim(sessionId: string | undefined, giveBack: GiveBack): Promise<boolean> {
     const asked = now();
     try {

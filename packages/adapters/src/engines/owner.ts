@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** This process as an owner of leases: host, process, and when the process began, since numbers are used again. */
+/**
+ * This process as an owner of leases: the host, the process id, and the start time of the process, because process ids
+ * are reused.
+ */
 export function thisOwner(): string {
   return `${hostname()}/${process.pid}/${startOf(process.pid) ?? "?"}`;
 }
 
-/** Whether an owner was a process of this host that is gone. Of other hosts nothing is known here. */
+/** Whether an owner was a process of this host that has ended. False for other hosts, which cannot be checked. */
 export function isDeadOwner(owner: string): boolean {
   const [host, pid, start] = owner.split("/");
   if (host !== hostname() || pid === undefined) return false;
@@ -19,7 +22,7 @@ export function isDeadOwner(owner: string): boolean {
   return running !== undefined && start !== "?" && running !== start;
 }
 
-/** When a process began, in ticks since the machine did. Only Linux says so. */
+/** When a process started, in ticks since the machine started. Only Linux tells. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

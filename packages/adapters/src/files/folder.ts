@@ -108,7 +108,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Without the path: callers over HTTP read the sentence. */
+/** Without the path, because callers over HTTP read the sentence. */
 function noFile(): KnownError {
   return new KnownError("not_found", "The file is not in the folder of files.");
 }

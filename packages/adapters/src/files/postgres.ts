@@ -13,7 +13,7 @@ const PREFIX = "postgres:files/";
 /**
  * Generated files in PostgreSQL, beside the sessions: every server on the database reads them, and a dump has them.
  *
- * The place for servers that share nothing but the database. Many large files belong in a bucket.
+ * For servers that share nothing but the database. Use a bucket for many large files.
  */
 export function createPostgresFileStore({ url }: { readonly url: string }): PostgresFileStore {
   const pool = new pg.Pool({
@@ -29,7 +29,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
   pool.on("error", () => {});
   let made: Promise<unknown> | undefined;
 
-  /** The table is made by whoever needs it first, and looked for again if that failed. */
+  /** The table is created at the first query, and again if that failed. */
   async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
     try {
       await (made ??= pool.query(SCHEMA));
@@ -67,7 +67,8 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
   };
 }
 
-// One transaction, because it is one message. The lock keeps machines that start at once from making it twice.
+// One transaction, because it is sent as one message. The lock keeps machines that start at once from creating the
+// table twice.
 const SCHEMA = /* sql */ `
 select pg_advisory_xact_lock(hashtext('skein_files'));
 create schema if not exists skein_files;

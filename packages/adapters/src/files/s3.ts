@@ -4,7 +4,7 @@ import { AwsClient } from "aws4fetch";
 import { storedName } from "./safe-name.ts";
 
 export interface S3FileStoreOptions {
-  /** Where the service is: `https://s3.eu-central-1.amazonaws.com`, or any other that speaks S3. */
+  /** The address of the service: `https://s3.eu-central-1.amazonaws.com`, or any other service with the S3 API. */
   readonly endpoint: string;
   readonly bucket: string;
   readonly accessKeyId: string;
@@ -92,7 +92,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     async deleteSession(sessionId) {
       if (!Uuid.safeParse(sessionId).success) return;
       const prefix = `${root}${sessionId}/`.slice(`s3://${bucket}/`.length);
-      // Each page is deleted before the next is asked for, so the list begins anew every time.
+      // Each page is deleted before the next is read, so every list starts from the beginning.
       for (let keys = await keysUnder(prefix); keys.length > 0; keys = await keysUnder(prefix))
         for (const key of keys) {
           const response = await request("DELETE", addressOf(`s3://${bucket}/${key}`));

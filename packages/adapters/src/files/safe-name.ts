@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** What a file may be called at most, in bytes of UTF-8; file systems end at 255. */
+/** The longest file name, in bytes of UTF-8; most file systems allow 255. */
 const NAME_BYTES = 180;
 
 /**
- * `{file_id}_{filename}` as a name that is one name everywhere: no folder, no control characters, nothing a shell, a URL
- * or Windows reads as something else. The id comes first, so that no file is called `-rf` or `CON`.
+ * `{file_id}_{filename}` as a file name that is safe everywhere: no folder, no control characters, nothing a shell, a
+ * URL or Windows reads as something else. The id comes first, so that no file is called `-rf` or `CON`.
  */
 export function storedName(fileId: string, filename: string): string {
   const last = filename.split(/[/\\]/).at(-1) ?? "";
@@ -17,14 +17,14 @@ export function storedName(fileId: string, filename: string): string {
   return `${safeId(fileId)}_${shortened(clean) || "file"}`;
 }
 
-/** An id that cannot be part of a name as it is gets a fingerprint, so that two of them stay two. */
+/** An id that cannot be part of a file name is replaced by its hash, so that different ids stay different. */
 function safeId(fileId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(fileId)) return fileId;
   const fingerprint = createHash("sha256").update(fileId).digest("hex").slice(0, 16);
   return `file_${fingerprint}`;
 }
 
-/** Keeps the ending, which says what the file is. */
+/** Keeps the file extension. */
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= NAME_BYTES) return name;
   const ending = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? "";

@@ -21,7 +21,7 @@ export interface McpServerOptions extends McpPlace {
 export interface McpConnection {
   readonly name: string;
   readonly tools: readonly Tool[];
-  /** What was noticed so far. */
+  /** The notices so far. */
   readonly notices: readonly string[];
   /** Ends the connection, and a server that was started for it. */
   close(): Promise<void>;
@@ -154,7 +154,7 @@ async function end({ client, opened }: Session): Promise<void> {
   await opened.gone();
 }
 
-/** Page by page, and no further than anybody could use: a list may have no end. */
+/** Page by page, up to a limit, because a list may be endless. */
 async function listAll(client: Client, most: number, timeout: number): Promise<readonly McpTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: McpTool[] = [];
@@ -171,7 +171,7 @@ async function listAll(client: Client, most: number, timeout: number): Promise<r
   return tools;
 }
 
-/** What went wrong, with the status or the code that says more than the message does. */
+/** The error as a sentence, with its status or code. */
 function sentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error).slice(0, 500);
   const { data, cause } = error as { data?: { status?: unknown }; cause?: { code?: unknown } };

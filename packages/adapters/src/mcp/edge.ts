@@ -67,7 +67,7 @@ function versionIn(message: JSONRPCMessage): string | undefined {
   return typeof result?.protocolVersion === "string" ? result.protocolVersion : undefined;
 }
 
-/** Without the credentials, which the program must not see. */
+/** The error as a sentence without the credentials, which the program must not see. */
 function sentence(error: unknown, { env = {}, headers = {} }: McpPlace): string {
   const message = error instanceof Error ? error.message : String(error);
   const secrets = [...Object.values(env), ...Object.values(headers)].filter((value) => value.length >= 4);

@@ -4,7 +4,10 @@ import type { ContentBlock } from "@skein/protocol";
 /** Characters of base64 in one image that a model is shown. */
 const IMAGE_LENGTH = 5 * 1024 * 1024;
 
-/** What an MCP tool answered, as a tool of ours returns it. An error that the server reports is thrown, for the model to read. */
+/**
+ * The result of an MCP tool as a result of one of our tools. An error that the server reports is thrown, for the model
+ * to read.
+ */
 export function toolOutput({ content, structuredContent, isError }: CallToolResult): unknown {
   const blocks = content.map(blockOf);
   if (isError) {

@@ -15,7 +15,7 @@ export interface OpenTransport {
   readonly transport: Transport;
   /** The last that a started server printed to its standard error, for people. */
   readonly complaint: () => string;
-  /** Resolves when a started server is gone, and sees to it. */
+  /** Resolves when a started server has ended, and ends it if necessary. */
   readonly gone: () => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface OpenTransport {
 export interface SandboxedServer {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment beside PATH, HOME and LANG. Nobody but the server sees it. */
+  /** The whole environment beside PATH, HOME and LANG. Only the server sees it. */
   readonly env: Readonly<Record<string, string>>;
   /** Its working folder, which it may write to; a temporary one without it. */
   readonly cwd?: string | undefined;
@@ -36,7 +36,7 @@ export interface SandboxedServer {
   readonly places?: GatePlaces | undefined;
 }
 
-/** What an MCP server may use where nobody said so. */
+/** The default limits of an MCP server. */
 const LIMITS: SandboxLimits = { totalMemoryBytes: 2 * 1024 ** 3, processes: 128, fileBytes: 1024 ** 3 };
 const PATH = "/usr/local/bin:/usr/bin:/bin";
 const KILL_AFTER_MS = 500;

@@ -16,8 +16,8 @@ export interface McpPlace {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
-   * Whether a command runs in a sandbox of its own, which sees its `cwd` (a temporary folder without one), what `reads` names, and
-   * a system without secrets, and calls only `hosts`. `off` unless told: it then runs with the rights of this process.
+   * Whether a command runs in a sandbox of its own, which sees its `cwd` (a temporary folder without one), what `reads`
+   * names, and a system without secrets, and calls only `hosts`. Default: `off`, with the rights of this process.
    */
   readonly sandbox?: SandboxMode | undefined;
   /** Folders and files that a command in a sandbox may read, such as its own code. */
@@ -26,7 +26,7 @@ export interface McpPlace {
   readonly hosts?: readonly string[];
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether the server at the URL speaks the older protocol with two addresses (SSE). */
+  /** Whether the server at the URL uses the older protocol with two addresses (SSE). */
   readonly sse?: boolean;
   /** Calls the URL in place of `fetch`. */
   readonly fetch?: Fetch | undefined;
@@ -42,7 +42,7 @@ interface Within {
   readonly places?: GatePlaces | undefined;
 }
 
-/** One message may have this many bytes; a server that sends more is hung up on. */
+/** The largest message in bytes; the connection to a server that sends more is closed. */
 const MESSAGE_BYTES = 8 * 1024 * 1024;
 /** A server that does not end when it is asked to is ended. */
 const KILL_AFTER_MS = 500;
@@ -88,7 +88,7 @@ function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace, clos
   const { start, close } = transport;
   transport.start = async () => {
     await start.call(transport);
-    // The transport forgets its process when it begins to close, and then waits for it; somebody has to remember.
+    // The transport drops its reference to the process when it begins to close, so the process is remembered here.
     child = Reflect.get(transport, "_process") as ChildProcess | undefined;
   };
   transport.close = async () => {
@@ -99,7 +99,7 @@ function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace, clos
   return { transport, complaint: () => printed.trim(), gone: () => gone };
 }
 
-/** Waits until a process has ended: by itself, as it was asked to, or by force. */
+/** Waits until a process has ended: by itself, on request, or by force. */
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const timer = setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS);
@@ -142,7 +142,7 @@ function overHttp(
 function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
     const response = await send(url, init);
-    // What the server sends on its own, for as long as it likes, is not one message.
+    // The stream of messages that the server sends on its own is not one message, and may be endless.
     if (init?.method !== "POST" || !response.body) return response;
     let size = 0;
     const counted = new TransformStream<Uint8Array, Uint8Array>({

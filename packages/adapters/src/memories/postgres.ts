@@ -16,7 +16,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
     connectionString: url,
     application_name: "skein",
     connectionTimeoutMillis: 5000,
-    // A run goes on without its memory rather than wait for a database that hangs.
+    // A run continues without its memory rather than wait for a database that hangs.
     query_timeout: 5000,
     statement_timeout: 30_000,
     max: 2,
@@ -27,7 +27,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
   pool.on("error", () => {});
   let made: Promise<unknown> | undefined;
 
-  /** The table is made by whoever needs it first, and looked for again if that failed. */
+  /** The table is created at the first query, and again if that failed. */
   async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
     made ??= pool.query(SCHEMA);
     await made.catch((error: unknown) => {
@@ -86,7 +86,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
   };
 }
 
-/** Without accents, as the memory on sqlite finds them. */
+/** Words without accents, as the memory on sqlite finds them. */
 function plain(words: readonly string[]): readonly string[] {
   return words.map((word) => word.normalize("NFD").replaceAll(/\p{M}/gu, "")).filter((word) => word !== "");
 }
@@ -98,7 +98,8 @@ function lexemes(words: readonly string[]): string {
     .join(" ");
 }
 
-// One transaction, because it is one message. The lock keeps machines that start at once from making it twice.
+// One transaction, because it is sent as one message. The lock keeps machines that start at once from creating the
+// table twice.
 const SCHEMA = /* sql */ `
 select pg_advisory_xact_lock(hashtext('skein_memory'));
 create schema if not exists skein_memory;

@@ -1,4 +1,4 @@
-/** Words that are in every text and so say nothing about one. */
+/** Words that are in almost every text and so are useless for a search. */
 const COMMON = new Set(
   "a about after all also an and any are as at be been but by can could did do does for from get give had has have how i if in into is it its just let like make me more my no not now of on or our out please say so some than that the their them then there they this to up us use was we were what when where which who why will with would you your".split(
     " ",
@@ -8,13 +8,13 @@ const COMMON = new Set(
 /** Words at most: a prompt may be a book. */
 const MOST = 32;
 
-/** What to look for: the prompt's own words, each once. None if it has no word worth looking for. */
+/** The words to search for: those of the prompt, each once. Empty if the prompt has no useful word. */
 export function searchWords(prompt: string): readonly string[] {
   const telling = wordsOf(prompt.slice(0, 10_000)).filter((word) => word.length > 1 && word.length <= 40);
   return [...new Set(telling)].filter((word) => !COMMON.has(word)).slice(0, MOST);
 }
 
-/** The words of a text in small letters: letters and digits alone, so that none of them is anybody's syntax. */
+/** The words of a text in lower case: only letters and digits, so that none of them is query syntax. */
 export function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }

@@ -2,20 +2,20 @@ import { type AgentMemory, type SessionState, finalResponse } from "@skein/core"
 import { type Content, type Message, blocksOf, textOf } from "@skein/protocol";
 import { searchWords } from "./search-words.ts";
 
-/** Whose memories, and from where they are looked at. */
+/** Whose memories are searched, and from which session. */
 type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
 
 export interface MemoryRow extends Whose {
   readonly kind: "run" | "dropped";
-  /** The same for the same thing: saying it again, after a crash, changes nothing. */
+  /** The same for the same memory: storing it again, after a crash, changes nothing. */
   readonly key: string;
   readonly text: string;
 }
 
-/** Where memories are written down and found again by their words. */
+/** Stores memories and finds them by their words. */
 export interface MemoryTable {
   keep(rows: readonly MemoryRow[]): Promise<void>;
-  /** Those with any of the words, the best first; of their own session only what was dropped. */
+  /** Memories with any of the words, the best first. Of the own session, only what a compaction dropped. */
   find(
     words: readonly string[],
     whose: Whose,
@@ -25,17 +25,17 @@ export interface MemoryTable {
   dropped(whose: Whose): Promise<number>;
   /** Removes what was kept of a session. */
   forget(session: Pick<Whose, "tenant" | "sessionId">): Promise<void>;
-  /** Every memory of everybody, the oldest first: for whoever moves them. */
+  /** Every memory of all agents, the oldest first, for moving them. */
   all(): AsyncIterable<MemoryRow>;
 }
 
-/** The most characters of one memory: enough to say what it was about. */
+/** The most characters of one memory. */
 const GIST = 1000;
 
 /**
  * What an agent remembers, found again by its words: each run's prompt and answer, and what compactions dropped.
  *
- * Memories belong to one agent of one tenant. Of its own session an agent is only reminded of what it no longer sees.
+ * Memories belong to one agent of one tenant. Of its own session, an agent gets only what it no longer sees.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {
@@ -70,7 +70,7 @@ function rowOf({ tenant, agentId, sessionId }: Whose, kind: MemoryRow["kind"], k
   return { tenant, agentId, sessionId, kind, key, text: shortened(text, GIST) };
 }
 
-/** A message in words: what was said, and what tools were asked and answered. */
+/** A message as text: its text, and the calls and results of tools. */
 function gistOf({ role, content }: Message): string {
   const said = blocksOf(content).map((block) => {
     if (block.type === "tool_use") return `Called ${String(block["name"])} with ${JSON.stringify(block["input"])}`;

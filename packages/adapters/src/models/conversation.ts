@@ -1,7 +1,7 @@
 import type { Turn } from "@skein/core";
 import { type ContentBlock, type ToolUseBlock, blocksOf, isToolUse } from "@skein/protocol";
 
-/** How much a model is asked to think, in the words that most providers share; undefined for not at all. */
+/** How much a model is asked to think, as the levels that most providers share; undefined for no thinking. */
 export function effortOf(thinkingTokens: number): "low" | "medium" | "high" | undefined {
   if (thinkingTokens === 0) return undefined;
   return thinkingTokens < 4096 ? "low" : thinkingTokens < 16_384 ? "medium" : "high";

@@ -9,11 +9,11 @@ export interface Counts {
   readonly reasoning: unknown;
 }
 
-/** The same counts as the log has them; undefined where they are not told or contradict each other. */
+/** The counts in the format of the log; undefined if they are missing or contradict each other. */
 export function countedUsage({ prompt, answer, read, written, reasoning }: Counts): Usage | undefined {
   const [all, output, cached, kept, thought] = [prompt, answer, read ?? 0, written ?? 0, reasoning ?? 0];
   if (!isCount(all) || !isCount(output) || !isCount(cached) || !isCount(kept) || !isCount(thought)) return undefined;
-  // More from the cache than was sent cannot be: then nobody knows what was used.
+  // The cache cannot provide more than was sent: the usage is then unknown.
   if (cached + kept > all) return undefined;
   return {
     input_tokens: all - cached - kept,

@@ -17,14 +17,14 @@ export function rejectedRequest({ status, headers }: Response, text: string): Mo
   );
 }
 
-/** An error that stands in the stream instead of the rest of the answer. */
+/** An error in the stream instead of the rest of the answer. */
 export function streamFailure(error: unknown): ModelFailure {
   const told = toldError({ error }) ?? {};
   const code = codeOf(undefined, told);
   return new ModelFailure({ code, message: sentenceOf(told) }, { retryable: isRetryable(undefined, code) });
 }
 
-/** What went wrong on the way, as a fact can tell it. */
+/** The error of a request as a failure for a fact. */
 export function brokenRequest(error: unknown): unknown {
   if (error instanceof ModelFailure || !(error instanceof Error) || error.name === "AbortError") return error;
   if (error.name !== "TypeError" && error.name !== "SyntaxError") return error;
@@ -34,7 +34,7 @@ export function brokenRequest(error: unknown): unknown {
   );
 }
 
-/** The stream ended before the provider said that the answer is whole. */
+/** The stream ended before the provider ended the answer. */
 export function cutStream(): ModelFailure {
   return new ModelFailure(
     { code: "stream_cut", message: "The model's answer broke off before its end." },

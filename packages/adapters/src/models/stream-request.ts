@@ -1,7 +1,7 @@
 import { ModelFailure } from "@skein/core";
 import { createParser } from "eventsource-parser";
 
-/** Ends a request on which nothing has arrived for so long. */
+/** Ends a request if nothing arrives for this long. */
 export interface Watch {
   readonly signal: AbortSignal;
   heard(): void;
@@ -35,7 +35,7 @@ export async function watched<Result>(
 interface Sending {
   readonly rejected: (response: Response, text: string) => unknown;
   readonly hint: string;
-  /** Who makes the connection; the runtime unless told. */
+  /** Makes the connection. Default: the runtime's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
@@ -57,7 +57,7 @@ export async function sent(
   throw rejected(response, await response.text());
 }
 
-/** Nobody listens there, or there is no such name: an address that is wrong more often than a network that is down for long. */
+/** Codes of addresses where no server listens, or whose name does not exist: usually the address is wrong. */
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 const FEW_RETRIES = 2;
 
@@ -71,7 +71,7 @@ function unreachable(origin: string, error: unknown, hint: string): ModelFailure
   );
 }
 
-/** Hands on the body of a response piece by piece. Whoever throws ends the request. */
+/** Passes the body of a response on in chunks. An error of the callback ends the request. */
 export async function eachChunk({ body }: Response, watch: Watch, take: (chunk: Uint8Array) => void): Promise<void> {
   const reader = body?.getReader();
   if (!reader) return;

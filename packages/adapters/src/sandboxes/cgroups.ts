@@ -44,7 +44,7 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
     for (const folder of new Set(Object.values(parents))) sweep(folder);
     prepare(version, own);
     const cgroups = createCgroups(version, own);
-    // Only what was tried is counted on.
+    // Only limits that were tested are used.
     cgroups.create({ totalMemoryBytes: 1024 ** 3, processes: 16 }).remove();
     if (!tidied) process.once("exit", () => removeAll([...new Set(Object.values(own))], 1));
     tidied = true;

@@ -23,7 +23,7 @@ export async function folderBytesAbove(folder: string, most: number, signal: Abo
         if (bytes > most || signal.aborted) return bytes;
       }
     } catch {
-      // It is gone, or may not be read by this server.
+      // The file is gone, or this server may not read it.
     }
   }
   return bytes;

@@ -69,7 +69,7 @@ export function startGuarded({
       limit ??= cgroup?.exceeded();
       // In a namespace nothing is left of it; in a group there may be.
       killAll(child, words);
-      // Whoever waits for the end does not wait for this.
+      // Not awaited by those who wait for the end of the program.
       if (cgroup) setImmediate(() => cgroup.remove());
       resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });
@@ -93,8 +93,8 @@ function killAll(child: ChildProcess, words: Writable | undefined): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It is gone already.
+    // The process has ended already.
   }
-  // The guard's pipe: whatever of it is still there ends with it.
+  // Closes the guard's pipe: what is left of the program ends with it.
   words?.destroy();
 }

@@ -103,7 +103,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
 
   function hold(socket: Duplex): void {
     open.add(socket);
-    // Its end is heard of by its close.
+    // The close event reports the end of the connection.
     socket.on("error", () => {}).on("close", () => open.delete(socket));
   }
 
@@ -113,7 +113,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     if (places.socket === undefined) server.listen(0, "127.0.0.1", resolve);
     else server.listen(places.socket, resolve);
   });
-  // It is no reason for this process to live.
+  // The proxy alone does not keep this process alive.
   server.unref();
   const port = places.socket === undefined ? (server.address() as AddressInfo).port : FORWARDER_PORT;
   return {

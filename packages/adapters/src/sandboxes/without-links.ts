@@ -87,7 +87,7 @@ function within<Result>(
     const last = path.at(-1) ?? "";
     return act(last === "." ? folder : join(folder, plain(last)));
   } catch {
-    // It is not there, or it is not what it should be.
+    // The path does not exist, or is not what it should be.
     return undefined;
   } finally {
     for (const each of held) closeSync(each);
@@ -113,6 +113,7 @@ function makeFolder(place: string): void {
 }
 
 function plain(name: string): string {
-  if (name === "" || name === "." || name === ".." || /[/\0]/.test(name)) throw new Error("This is no name.");
+  if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
+    throw new Error("This is not a valid file name.");
   return name;
 }

@@ -11,11 +11,11 @@ export interface BashOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Characters of output that are kept: the first half from its beginning, the second from its end. */
   readonly outputLimit?: number;
-  /** Whether commands run among processes of their own, where the system lets us; see `isolated`. True unless told. */
+  /** Whether commands run in their own process namespace, if the system allows it; see `isolated`. Default: true. */
   readonly isolate?: boolean;
 }
 
-/** What one command may use where nobody said so. */
+/** The default limits of one command. */
 const BASH_LIMITS: SandboxLimits = {
   totalMemoryBytes: 2 * 1024 ** 3,
   processes: 128,
@@ -210,7 +210,7 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // It is gone already.
+    // The process has ended already.
   }
 }
 

@@ -62,7 +62,7 @@ export function createGrep(folderOf: FolderOf, now: () => number = Date.now): To
 }
 
 function lineTest(pattern: string, ignoreCase: boolean): (line: string) => boolean {
-  // Plain words need no engine, which is slow for one.
+  // Plain text needs no engine, which is slower.
   if (!ignoreCase && !/[\\^$.|?*+()[\]{}]/.test(pattern)) return (line) => line.includes(pattern);
   try {
     const compiled = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);

@@ -5,10 +5,10 @@ import { type LookupFunction, isIP } from "node:net";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface GuardedRequestOptions {
-  /** Which addresses may be connected to. The public internet unless told. */
+  /** Which addresses may be connected to. Default: the public internet. */
   readonly allowsAddress?: (address: string) => boolean;
   readonly allowsPort?: (port: number) => boolean;
-  /** Who resolves names. The system unless told. */
+  /** Resolves names. Default: the system. */
   readonly lookup?: typeof systemLookup;
   readonly timeoutMs?: number;
   /** Bytes of a body that are read at most. */
@@ -22,7 +22,7 @@ export interface Fetched {
   readonly contentType: string;
   readonly location: string | undefined;
   readonly body: Uint8Array;
-  /** There was more than was read. */
+  /** Whether there was more than was read. */
   readonly cut: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };
 }
 
-/** Refuses what can be refused by looking at a URL alone. */
+/** Rejects what can be rejected by the URL alone. */
 export function checkUrl(
   url: URL,
   { allowsPort = (port) => PORTS.has(port) }: Pick<GuardedRequestOptions, "allowsPort">,

@@ -117,7 +117,7 @@ export function createSandboxedFolder(folder: string, options: SandboxedFolderOp
 interface Look {
   /** The real place of the folder. */
   readonly base: string;
-  /** What is looked at, as text. */
+  /** The path that is read, as text. */
   readonly place: string;
   readonly child: SandboxedProcess;
 }

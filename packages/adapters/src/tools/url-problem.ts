@@ -18,7 +18,7 @@ export function urlProblem(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">,
 ): string | undefined {
   const { allowsAddress = isPublicAddress } = places;
-  if (!URL.canParse(text)) return "This is no URL.";
+  if (!URL.canParse(text)) return "This is not a URL.";
   const url = new URL(text);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   try {

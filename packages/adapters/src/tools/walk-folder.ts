@@ -4,7 +4,7 @@ import { join, relative, sep } from "node:path";
 
 /** Entries that are looked at before a walk gives up, so that a huge tree cannot hold a step for ever. */
 export const ENTRIES = 200_000;
-/** Folders that nobody means unless they say so. */
+/** Folders that are skipped unless they are named. */
 const PASSED_OVER = new Set([".git", "node_modules"]);
 
 export const TOO_MANY_FILES = `[The folder has more than ${ENTRIES} entries; not all were looked at. Name a folder inside it.]`;
@@ -13,7 +13,7 @@ export interface WalkOptions {
   /** Go into `.git` and `node_modules` too. */
   readonly everywhere: boolean;
   readonly signal: AbortSignal;
-  /** Told if there was more than is looked at. */
+  /** `cut` is set if there are more entries than were read. */
   readonly walked: { cut: boolean };
 }
 

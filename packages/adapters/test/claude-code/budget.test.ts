@@ -53,7 +53,10 @@ test("a session that has spent its limit asks the model nothing more", async () 
   const second = await world.again(session.id, play({ text: "Two." }));
   expect(only(second, "session.failed")[0]?.data).toMatchObject({
     stop_reason: "budget",
-    error: { code: "budget_exceeded", message: expect.stringContaining("The session may cost $0.000001") as string },
+    error: {
+      code: "budget_exceeded",
+      message: expect.stringContaining("The session has a budget of $0.000001") as string,
+    },
   });
   expect(only(second, "step.generated")).toEqual([]);
 }, 120_000);

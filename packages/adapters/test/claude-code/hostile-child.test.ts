@@ -68,7 +68,7 @@ test.each([
   const { run, nothingLeft } = await worldOf(behaviour, 1000);
   const { events } = await run("Hello.");
   expect(endings(events)).toMatchObject([
-    { code: "runtime_silent", message: expect.stringContaining("said nothing") as string },
+    { code: "runtime_silent", message: expect.stringContaining("sent nothing") as string },
   ]);
   await nothingLeft();
 });

@@ -27,7 +27,7 @@ export const chat = sessionCommand({
 async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Promise<number> {
   const { screen, values } = call;
   const agent = await loadAgent(call, { asks: true });
-  // A store that cannot be used is said before anybody has typed something.
+  // An unusable store is reported before anybody types a prompt.
   await agent.sessions().catch(async (error: unknown) => {
     await agent.close();
     throw error;
@@ -35,12 +35,12 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
   const typed = process.stdin.isTTY && screen.isWatched ? createTypedInput(process.stdin, process.stderr) : undefined;
   const source = typed?.stream ?? process.stdin;
   const input = createInterface({ input: source, output: process.stderr, terminal: screen.isWatched });
-  // Whoever typed may have left (Ctrl-D, the end of a pipe) while a run was still under way.
+  // The user may have left (Ctrl-D, the end of a pipe) while a run was in progress.
   let left = false;
   input.once("close", () => (left = true));
   const showPrompt = (text: string): void => {
     if (left) return;
-    // Only the last line belongs to the prompt: it is drawn anew, and would take with it what was said in between.
+    // Only the last line belongs to the prompt. It is redrawn, and longer text would overwrite the output in between.
     const start = text.lastIndexOf("\n") + 1;
     screen.note(text.slice(0, start));
     input.setPrompt(text.slice(start));

@@ -27,7 +27,7 @@ import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { visible } from "../terminal/visible-text.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
-/** One thing that was looked at. */
+/** The result of one check. */
 interface Finding {
   readonly what: string;
   readonly state: "ok" | "note" | "wrong";
@@ -234,7 +234,7 @@ async function sandbox(): Promise<Finding> {
     : { what: "sql", state: "note", says: `POST /v1/sql is off. ${problem}` };
 }
 
-/** Whether what a model can make run is kept to its session. */
+/** Whether programs that a model starts are confined to their session. */
 async function walls(settings: ServeSettings): Promise<Finding> {
   const what = "sandbox";
   try {

@@ -212,7 +212,7 @@ function scopesIn(text: string): readonly KeyScope[] {
   });
 }
 
-/** What an operator does on the server's machine is in the audit log as well. */
+/** Commands of an operator on the server's machine are in the audit log as well. */
 async function audit(
   records: Records,
   { tenant: of, ...entry }: { readonly tenant: string; readonly action: string; readonly target: string },

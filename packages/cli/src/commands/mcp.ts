@@ -38,7 +38,7 @@ export const mcp = defineCommand({
   notes:
     "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. SQL needs a sandbox (bubblewrap).",
   async run({ values: { root }, config }) {
-    // Before the protocol begins: a folder that is named and not there would look like one without sessions.
+    // Checked before the protocol begins: otherwise a missing folder would look like a folder without sessions.
     try {
       foundRoots(root);
     } catch (error) {
@@ -57,13 +57,14 @@ export const mcp = defineCommand({
     let opened: Promise<OpenedSql> | undefined;
     const sql = async (): Promise<TenantSql> => {
       opened ??= openSql(root, config);
-      // What was missing may be there at the next call.
+      // Missing data may exist at the next call.
       opened.catch(() => (opened = undefined));
       return (await opened).sql;
     };
     const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>();
     const handle = serveStdio(() => createHistoryServer({ version: version(), config: library, sql, onAnswer }));
-    // In the background, once the first question has its answer: without it, answers are the same but slower, and it takes seconds.
+    // The index is built in the background after the first answer: it takes seconds, and without it answers are the
+    // same but slower.
     const stop = new AbortController();
     const indexed = Promise.race([answered, delay(QUIET_MS, undefined, { ref: false, signal: stop.signal })])
       .then(async () => buildIndex({ ...(await library()), signal: stop.signal }))

@@ -52,12 +52,14 @@ const add = defineCommand({
     },
     adapter: {
       takes: "API",
-      about: "The API it speaks: anthropic, openai or openai-compatible (default: by provider)",
+      about: "The API it speaks: anthropic, openai, openai-compatible, bedrock or vertex (default: by provider)",
     },
     "model-name": {
       takes: "NAME",
       about: "The name that the server has for it (default: the part after the slash)",
     },
+    region: { takes: "REGION", about: "The region of the cloud, for bedrock and vertex" },
+    "cloud-project": { takes: "ID", about: "The project in Google's cloud, for vertex" },
     price: { takes: "IN/OUT", about: "Dollars for a million tokens of input and output, for example 0.5/1.5" },
     without: { takes: "ABILITIES", about: `Abilities that it lacks, separated by commas: ${ABILITIES.join(", ")}` },
     with: { takes: "ABILITIES", about: "Abilities that such models usually lack, for example images" },
@@ -69,6 +71,7 @@ const add = defineCommand({
     "skein models add openai-compatible/qwen3 --url http://127.0.0.1:11434/v1",
     "skein models add openai/gpt-6 --key-env OPENAI_API_KEY --price 1.25/10",
     "skein models add ollama/llama4 --with images --default",
+    "skein models add bedrock/eu.anthropic.claude-sonnet-5-5 --region eu-west-1",
     "skein models add groq/llama --key-file - --server http://127.0.0.1:7433 < key.txt",
   ],
   run: (call) =>
@@ -137,6 +140,8 @@ interface AddValues {
   readonly "key-env"?: string | undefined;
   readonly adapter?: string | undefined;
   readonly "model-name"?: string | undefined;
+  readonly region?: string | undefined;
+  readonly "cloud-project"?: string | undefined;
   readonly price?: string | undefined;
   readonly with?: string | undefined;
   readonly without?: string | undefined;
@@ -150,6 +155,8 @@ function settingsIn(values: AddValues): ModelSettings {
     key_env: values["key-env"],
     adapter: values.adapter,
     model_name: values["model-name"],
+    region: values.region,
+    project: values["cloud-project"],
     price: values.price === undefined ? undefined : priceIn(values.price),
     abilities: Object.keys(abilities).length === 0 ? undefined : abilities,
     quirks: values.quirks === undefined ? undefined : jsonIn(values.quirks),

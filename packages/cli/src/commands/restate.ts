@@ -85,7 +85,7 @@ function restateOf(
   config: Config,
 ): { readonly admin: RestateAdmin; readonly settings: RestateSettings } {
   const { restate } = config.engine;
-  // Of the ingress only workers and api processes need the address.
+  // Only workers and api processes need the address of the ingress.
   const settings = restateSettings({
     ...restate,
     ingressUrls: restate.ingressUrls.length > 0 ? restate.ingressUrls : ["http://127.0.0.1:8080"],

@@ -81,12 +81,12 @@ async function runPrompt(call: RunCall): Promise<number> {
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
   let isUnread = false;
-  // Left as it is, the run would be gone on with by whoever drives this store next.
+  // Otherwise the next process on this store would continue the run.
   screen.onUnread(() => {
     isUnread = true;
     stop.abort();
   });
-  // The run below is told, and ends the command; a tool that does not listen must not keep it from doing so.
+  // The run below is cancelled and ends the command. A tool that ignores the cancel must not prevent that.
   const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();
   const endSoon = (): void => void agent.close().finally(end);
   process.once("SIGTERM", endSoon);
@@ -102,7 +102,7 @@ async function runPrompt(call: RunCall): Promise<number> {
     const shown =
       format === undefined
         ? await (values.json ? printJson : print)(
-            // Only an answer that fits goes to stdout.
+            // Only an answer that fits the schema is written to stdout.
             output && !values.json ? { ...screen, out: () => {} } : screen,
             tellingPlace(
               prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
@@ -139,7 +139,7 @@ async function printText(
   return sessionId;
 }
 
-/** The last line, and the exit code that says the same. */
+/** Prints the last line, and returns the matching exit code. */
 async function conclude(
   call: RunCall,
   agent: Answerer,
@@ -173,7 +173,7 @@ function outputOf({ values }: RunCall): AgentOptions["output"] {
   return outputSchemaIn(file);
 }
 
-/** The answer that a session ended with, for somebody who goes on with it and has nothing to wait for. */
+/** Shows the final answer of a session that has nothing left to do. */
 async function showLastAnswer(
   { screen }: RunCall,
   agent: Answerer,
@@ -186,7 +186,7 @@ async function showLastAnswer(
   printer.end();
 }
 
-/** What to say: the words, stdin for `-`, or nothing when a session is only to go on. */
+/** The prompt: the words, stdin for `-`, or undefined if a session is only to be continued. */
 async function promptOf(call: RunCall): Promise<Content | undefined> {
   const text = await wordsOf(call);
   const { attach } = call.values;

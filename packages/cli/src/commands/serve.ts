@@ -22,21 +22,21 @@ export const serve = defineCommand({
     "skein serve --store postgres://localhost/skein --config agents/skein.config.ts",
   ],
   async run({ values, config }) {
-    // Files that this process makes are for its user alone, whatever the shell allows.
+    // Files of this process are readable by its user only, whatever the shell's umask is.
     process.umask(0o077);
     const settings = serveSettings(values, config);
     const stopped = stopSignal();
     const server = await started(settings, values["log-requests"]);
-    // Not the screen: a server goes on when nobody reads its greeting.
+    // Not through the screen: a server continues when nobody reads its greeting.
     console.log(greeting(server, settings, process.stdout.isTTY));
     await stopped;
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);
-    // A tool that does not listen to its signal would keep the process for as long as it works.
+    // A tool that ignores its abort signal would keep the process alive.
     return process.exit(EXIT.completed);
   },
 });
 
-/** A running server, or a sentence that says why there is none. */
+/** A running server, or an error with a sentence that says why it did not start. */
 async function started(settings: ServeSettings, logRequests: boolean): Promise<RunningServer> {
   try {
     const code = await loadCode(settings.configFile);
@@ -51,7 +51,7 @@ async function started(settings: ServeSettings, logRequests: boolean): Promise<R
 function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }: ServeSettings): string | undefined {
   if (code === "EADDRINUSE") return `Port ${port} of ${host} is taken. "--port 0" takes a free one.`;
   if (code === "EACCES" && syscall === "listen") return `Port ${port} of ${host} needs more rights than this user has.`;
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `${host} is no address of this machine.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `${host} is not an address of this machine.`;
   return undefined;
 }
 
@@ -63,7 +63,10 @@ function stopSignal(): Promise<void> {
   });
 }
 
-/** What the person who starts a server reads. The key itself is for a terminal alone: other output is often kept as a log. */
+/**
+ * The text for the person who starts a server. The key is printed only on a terminal, because other output is often
+ * stored as a log.
+ */
 export function greeting(
   {
     url,

@@ -1,4 +1,4 @@
-/** Where a server has its things: what `skein serve` is started with, and what looks at it beside it. */
+/** The options for the places of a server: shared by `skein serve` and the commands that inspect it. */
 export const SERVER_PLACE = {
   store: {
     takes: "URL",

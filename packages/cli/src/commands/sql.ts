@@ -16,7 +16,7 @@ import { cache, startBuilder } from "./sql/cache.ts";
 import { FORMATS, type Format } from "./sql/formats.ts";
 import { printSchema, tablesNamed } from "./sql/print-schema.ts";
 
-/** What an answer can be written as. */
+/** The formats of an answer. */
 const ANSWER_FORMATS = [...FORMATS, "plot", "parquet"] as const;
 type AnswerFormat = (typeof ANSWER_FORMATS)[number];
 
@@ -70,7 +70,7 @@ export const sql = defineCommand({
     }),
 });
 
-/** What went wrong, with the exit code that it has here. */
+/** The error with its exit code. */
 function toCommandError(error: Error): Error {
   if (error instanceof SqlError && isStopped(error)) return new CommandError(EXIT.cancelled, "Stopped.");
   if (error instanceof SqlError || isOfDuckDb(error))
@@ -78,10 +78,10 @@ function toCommandError(error: Error): Error {
   return isDataNotFoundError(error) ? dataMissing(error) : error;
 }
 
-/** What DuckDB says of a disk. */
+/** DuckDB's messages about a full or unwritable disk. */
 const CANNOT_WRITE = /: (No space left on device|Read-only file system|Permission denied|Disk quota exceeded)/;
 
-/** An error in DuckDB's own words, from work that is no statement of the caller. */
+/** Whether an error is DuckDB's own, from work that is not the caller's statement. */
 function isOfDuckDb({ message }: Error): boolean {
   return /^(\w+ )?\w+ Error: /.test(message);
 }
@@ -114,7 +114,7 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
-  // The sessions of other agents are looked for only where a question may name them: most do not, and start sooner.
+  // Sessions of other agents are searched for only if the statement may name them: most do not, and start sooner.
   const asksAll = statement === undefined ? word !== "export" : namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
@@ -126,7 +126,7 @@ async function run(call: SqlCall): Promise<number> {
   });
   let isFollowing = false;
   const stopListening = isBare ? () => {} : onSignals(() => database.interrupt());
-  /** Has the copy follow the files, once, after the first answer that had to read them. */
+  /** Updates the copy once, after the first answer that had to read the files. */
   const follow = (): void => {
     if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), roots);
   };
@@ -159,7 +159,9 @@ async function run(call: SqlCall): Promise<number> {
   }
 }
 
-/** The roots of all agents on this machine, or those given; undefined if there is nothing but Claude Code's usual ones. */
+/**
+ * The roots of all agents on this machine, or the given ones; undefined if there are only Claude Code's default ones.
+ */
 async function allRoots(
   given: readonly string[] | undefined,
   cacheDir: string | null,
@@ -235,18 +237,21 @@ async function statementOf(file: string | undefined, words: readonly string[]): 
       `${visible(word)} is for the prompt: "skein sql" without a statement opens it. "skein sql --schema" shows every table.`,
     );
   const near = /^\w+$/.test(word) ? nearestName(word, [...COMMANDS]) : undefined;
-  if (near !== undefined) throw new UsageError(`"${word}" is no statement. Did you mean "skein sql ${near}"?`);
+  if (near !== undefined) throw new UsageError(`"${word}" is not a statement. Did you mean "skein sql ${near}"?`);
   if (name !== undefined || rest.length > 0)
     throw new UsageError("Put the statement into quotes: a shell splits it at its spaces.");
   return word;
 }
 
-/** The words that are no statements. */
+/** Words that are commands, not statements. */
 const COMMANDS: ReadonlySet<string> = new Set(["cache", "init", "examples", "export"]);
 
 const isStopped = (error: SqlError): boolean => error.message.startsWith("INTERRUPT");
 
-/** What ends the command stops its statement first, so that nothing is left behind. Whoever does not want to wait asks twice. */
+/**
+ * A signal that ends the command stops its statement first, so that nothing is left behind. A second signal ends it at
+ * once.
+ */
 function onSignals(stop: () => void): () => void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   let asked = false;

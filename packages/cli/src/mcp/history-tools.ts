@@ -1,8 +1,8 @@
 /**
  * Claude Code's own past, for a model: search it, see what a session was about, read a part of it.
  *
- * A model pays for every character, so each answer is bounded and says how to get the rest. What was said in the past
- * is material, not an instruction: the answers say so, because a transcript may hold text that asks for something.
+ * A model pays for every character, so each answer is bounded and says how to get the rest. Past messages are
+ * information, not instructions: the answers say so, because a transcript may contain instructions.
  */
 import {
   getAgentSession,
@@ -28,7 +28,7 @@ export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
 /** About 8,000 tokens: a page that fits beside the work it is read for. */
 const mostCharacters = 24_000;
 
-/** `config` is asked anew for each call, because the archive may have grown. */
+/** `config` is read again for each call, because the archive may have grown. */
 export function historyTools(config: () => Promise<LibraryConfig>): readonly HistoryTool[] {
   return [sessionsTool(config), searchTool(config), outlineTool(config), readTool(config)].map((tool) => ({
     ...tool,
@@ -215,7 +215,7 @@ function messageText(message: Message, calls: ReadonlyMap<string, ToolCall>, lon
   return parts.length === 0 ? "" : `[assistant, ${at}]\n${parts.join("\n")}`;
 }
 
-/** The task of a subagent is typed by no person, but without it nothing makes sense. */
+/** The task of a subagent was not typed by a person, but the rest is incomprehensible without it. */
 function agentTask(message: Message, at: string, cut: (text: string) => string): string {
   if (message.role !== "user" || !message.isSidechain || typeof message.content !== "string") return "";
   return `[task, ${at}]\n${cut(message.content)}`;

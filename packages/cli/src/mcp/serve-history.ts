@@ -7,7 +7,7 @@ import { sqlTool } from "./sql-tool.ts";
 export interface HistoryServerOptions {
   readonly version: string;
   readonly config: () => Promise<LibraryConfig>;
-  /** Who answers SQL. */
+  /** Runs SQL. */
   readonly sql: () => Promise<TenantSql>;
   /** Is called after each answer. */
   readonly onAnswer?: () => void;

@@ -1,8 +1,8 @@
 /**
  * SQL for a model, over past Claude Code sessions and the sessions of Skein.
  *
- * A transcript may hold text that makes a model write a statement, so statements run in the sandbox and nowhere else:
- * where there is none, the answer says what to install.
+ * A transcript may contain text that makes a model write a statement, so statements run only in the sandbox.
+ * Without a sandbox, the answer says what to install.
  */
 import { TABLE_DOCS, type TenantSql } from "@skein/sql/sandbox";
 import { z } from "zod";

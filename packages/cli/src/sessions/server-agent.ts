@@ -9,7 +9,7 @@ import type { Answerer, OpenedSessions } from "./session-calls.ts";
 
 export interface ServerAgentOptions {
   readonly client: Client;
-  /** How the client reaches the server, for the one stream that is no call of its own. */
+  /** How the client reaches the server, for the one stream that has no function in the client. */
   readonly reach: ClientOptions;
   /** The name or id of an agent; without it the only one there is. */
   readonly agentName: string | undefined;
@@ -17,7 +17,7 @@ export interface ServerAgentOptions {
   readonly model: string | undefined;
 }
 
-/** How often the sessions of subagents are looked at: what they wait for is in their own logs. */
+/** How often the sessions of subagents are checked: their awaits are in their own logs. */
 const LOOK_MS = 1000;
 
 interface Watched {
@@ -126,7 +126,7 @@ async function* items(client: Client, sessions: OpenedSessions, watched: Watched
   }
 }
 
-/** What watching needs. There is no news of other sessions from a server: they are looked at from time to time. */
+/** What watching needs. A server sends no news of other sessions, so they are checked from time to time. */
 function depsOf(sessions: OpenedSessions): WatchDeps {
   return {
     sessions,

@@ -10,12 +10,12 @@ import {
 import type { ApiSession, Await, Content, Run, Session } from "@skein/protocol";
 import type { Agent, AgentResult, RunOptions } from "skein";
 
-/** A session as the commands show it. A server tells less than a store. */
+/** A session as the commands show it. A server has fewer fields than a store. */
 export type SeenSession = Pick<Session, keyof Session & keyof ApiSession> & Pick<ApiSession, "queued" | "unserved">;
 
 type Own = Pick<Sessions, "messages" | "transcript" | "events" | "follow" | "state" | "answer" | "delete">;
 
-/** What the commands do with sessions: in a store of this machine, or on a server. */
+/** The operations of the commands on sessions: in a store of this machine, or on a server. */
 export interface SessionCalls extends Own {
   get(sessionId: string): Promise<SeenSession>;
   list(query?: Omit<SessionQuery, "tenant">): Promise<Page<SeenSession>>;
@@ -32,7 +32,7 @@ export interface SessionCalls extends Own {
   import(events: readonly unknown[]): Promise<SeenSession>;
 }
 
-/** The same, and what sessions wait for. */
+/** Session operations, with the awaits of sessions. */
 export interface OpenedSessions extends SessionCalls {
   awaits(sessionId: string): Promise<readonly Await[]>;
 }
@@ -50,7 +50,7 @@ export function sessionsOfStore(store: Store, forget?: SessionsDeps["forget"]): 
   };
 }
 
-/** Who answers prompts: an agent of this process, or one of a server. */
+/** Answers prompts: an agent of this process, or one of a server. */
 export interface Answerer {
   stream(prompt: Content, options: RunOptions): ReturnType<Agent["stream"]>;
   text(prompt: Content, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;

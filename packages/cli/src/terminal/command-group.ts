@@ -1,7 +1,7 @@
 import { type Group, asksFor } from "./command.ts";
 import { EXIT, UsageError } from "./exit-codes.ts";
 import { overviewOf } from "./help.ts";
-import { nearestName } from "@skein/protocol";
+import { nearestName } from "@skein/protocol/nearest-name";
 import { runCommand, reportFailure } from "./run-command.ts";
 import { createScreen } from "./screen.ts";
 
@@ -38,7 +38,7 @@ function summaries({ commands }: Group): Promise<(readonly [string, string])[]> 
   return Promise.all(
     commands.map(async (command) => {
       const summary = command.summary ?? ("load" in command ? (await command.load()).summary : "");
-      // What follows the first sentence is for the help of the command itself.
+      // The sentences after the first one are only in the help of the command itself.
       return [lastWord(command.name), /^.+?\.(?= |$)/s.exec(summary)?.[0] ?? summary] as const;
     }),
   );

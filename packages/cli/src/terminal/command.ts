@@ -3,19 +3,19 @@ import type { Config } from "skein/config";
 import { UsageError } from "./exit-codes.ts";
 import { counted } from "./counts.ts";
 import type { Kind } from "./option-kinds.ts";
-import { nearestName } from "@skein/protocol";
+import { nearestName } from "@skein/protocol/nearest-name";
 import type { Screen } from "./screen.ts";
 
 /** An option of a command. */
 export interface Option {
   readonly about: string;
-  /** What its value is called in the help; without it the option is a switch. */
+  /** The name of its value in the help. Without it, the option is a switch. */
   readonly takes?: string;
-  /** What the value has to be; without it any text. */
+  /** The type of the value. Default: any text. */
   readonly kind?: Kind<unknown>;
-  /** One letter that means the same. */
+  /** The one-letter form. */
   readonly short?: string;
-  /** It may be given several times. */
+  /** The option may be given several times. */
   readonly several?: true;
   /** A switch that is on until `--no-NAME` turns it off. */
   readonly isOn?: true;
@@ -28,7 +28,7 @@ type ValueOf<Given> = Given extends { takes: string }
   ? (Given extends { several: true } ? readonly One<Given>[] : One<Given>) | undefined
   : boolean;
 
-/** What was given for the options: switches are always there, the others may be undefined. */
+/** The values of the options: switches are always set, others may be undefined. */
 export type Values<Given> = { readonly [Name in keyof Given]: ValueOf<Given[Name]> };
 
 /** What a command is given when it runs. */
@@ -95,7 +95,7 @@ export function parse(command: Command, args: readonly string[]): Pick<Call, "va
     name,
     { type: takes === undefined ? ("boolean" as const) : ("string" as const), ...(short !== undefined && { short }) },
   ]);
-  // Not strict, because its sentences are Node's own and differ between versions.
+  // Not strict, because the error messages of strict mode are Node's own and differ between versions.
   const { tokens } = parseArgs({
     args: args.map(marked),
     options: Object.fromEntries(types),
@@ -153,7 +153,10 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
   return { name, value: read, several: option.several };
 }
 
-/** No name of an option has a space: what begins with a dash and has one is a word, a list in a prompt or a comment in SQL. */
+/**
+ * An argument that starts with a dash and contains a space is text, not an option: a list in a prompt, or a comment in
+ * SQL.
+ */
 function marked(argument: string): string {
   return /^-[^\s=]*\s/.test(argument) ? `${MARK}${argument}` : argument;
 }
@@ -173,7 +176,7 @@ function checkWords({ words, forms }: Command, given: readonly string[]): void {
   const most = names.some((name) => name.includes("…")) ? Number.POSITIVE_INFINITY : names.length;
   if (given.length >= least && given.length <= most) return;
   const got = given.length === 0 ? "nothing" : counted(given.length, "word");
-  // A shell splits at spaces what is meant as one word.
+  // The shell has split a value with spaces into several words.
   const quotes = words?.includes('"') && given.length > 0 ? " Put it into quotes." : "";
   throw new UsageError(`Expected ${words ?? "no words"}, and got ${got}.${quotes}`);
 }

@@ -6,7 +6,7 @@ interface Terminal {
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 
-/** Asks a person "[y/N]". Where nobody can be asked it is an error, whose sentence says which option stands for a yes. */
+/** Asks a person "[y/N]". Without a terminal this is an error that names the option for a yes. */
 export async function isConfirmed(
   question: string,
   withoutPerson: string,

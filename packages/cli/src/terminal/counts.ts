@@ -2,7 +2,7 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** So many of something, in words: "1 run", "1,200 runs". */
+/** A count in words: "1 run", "1,200 runs". */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }

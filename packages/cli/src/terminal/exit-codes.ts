@@ -1,7 +1,7 @@
 /** Exit codes, the same for every command. Apart from what knows the errors behind them, for commands that must start soon. */
 export const EXIT = {
   completed: 0,
-  /** Also if it failed in part, or is not possible now. */
+  /** The command failed, also in part, or is not possible now. */
   failed: 1,
   usage: 2,
   notFound: 3,

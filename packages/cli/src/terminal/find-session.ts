@@ -6,7 +6,7 @@ import { shorten } from "./width.ts";
 
 /** The beginning of an id, as people copy it. */
 const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
-/** As many as a person compares. */
+/** How many sessions an ambiguous id prefix lists. */
 const MOST_CANDIDATES = 10;
 
 /** The id that a word means: the word itself, the only id of a session that begins with it, or of `last` the newest. */

@@ -21,6 +21,10 @@ export const AGENT_OPTIONS = {
     about:
       "Give the agent Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, in this folder (not with --agent)",
   },
+  skills: {
+    takes: "FOLDER[,FOLDER]",
+    about: "Folders with skills (SKILL.md) that the agent may load (not with --agent)",
+  },
   model: { takes: "NAME", about: "The model of a new session" },
   system: { takes: "TEXT", about: "The system prompt of a new session" },
   "agent-name": {
@@ -46,11 +50,14 @@ export async function loadAgent(
   if (call.values.server !== undefined) return serverAgent(call, call.values.server);
   if (call.values["agent-name"] !== undefined)
     throw new UsageError("--agent-name names an agent of a server: give --server URL too. --agent FILE runs one here.");
-  const { agent: file, tools } = call.values;
+  const { agent: file, tools, skills } = call.values;
   if (file !== undefined && tools !== undefined)
     throw new UsageError("--tools cannot be used with --agent: the agent in the file has its own tools.");
+  if (file !== undefined && skills !== undefined)
+    throw new UsageError("--skills cannot be used with --agent: the agent in the file has its own skills.");
   const change = (options: AgentOptions): AgentOptions => ({ ...changed(call, options), ...(output && { output }) });
-  if (file === undefined) return createAgent(change({ name: "skein", tools: await ownTools(call, asks) }));
+  if (file === undefined)
+    return createAgent(change({ name: "skein", tools: await ownTools(call, asks), skills: skills?.split(",") ?? [] }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
   // An agent of another copy of Skein is taken as it is, with the store that it has.
@@ -58,7 +65,7 @@ export async function loadAgent(
 }
 
 async function serverAgent({ values, config }: AgentCall, server: string): Promise<Answerer> {
-  const local = (["agent", "tools", "system"] as const).filter((name) => values[name] !== undefined);
+  const local = (["agent", "tools", "skills", "system"] as const).filter((name) => values[name] !== undefined);
   if (local.length > 0)
     throw new UsageError(
       `--${local[0]} cannot be used with --server: the server has its own agents. --agent-name names one.`,

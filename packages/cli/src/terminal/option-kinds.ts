@@ -4,7 +4,7 @@ import { parseTime } from "./parse-time.ts";
 export interface Kind<Value> {
   /** Completes the sentence "--limit takes …". */
   readonly what: string;
-  /** Undefined: the text is none. */
+  /** The value of a text; undefined if the text is not valid. */
   readonly read: (text: string) => Value | undefined;
   /** Every text that it takes, if they are few. */
   readonly choices?: readonly string[];

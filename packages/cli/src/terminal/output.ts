@@ -33,7 +33,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
   const closed = (): void => {
     isClosed = true;
   };
-  // The reader may leave at any time; that is no error.
+  // The reader may close the pipe at any time. That is not an error.
   stdout.on("error", closed);
 
   const send = async (stream: NodeJS.WritableStream, text: string | Uint8Array): Promise<void> => {
@@ -41,7 +41,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
     if (stream.write(text)) return;
     const done = new AbortController();
     const either = ["drain", "close", "error"].map((event) => once(stream, event, { signal: done.signal }));
-    // A reader that has gone is an error of the stream, and no one of ours: whoever listens to it knows.
+    // A closed pipe is an error of the stream, which its listener handles.
     for (const each of either) each.catch(() => undefined);
     await Promise.race(either).catch(() => undefined);
     done.abort();
@@ -56,7 +56,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
   const close = async (): Promise<void> => {
     await finish();
     stdout.off("error", closed);
-    // What was written last may still find that nobody reads.
+    // The last write may still fail because nobody reads.
     if (!stdout.listeners("error").includes(ignored)) stdout.on("error", ignored);
   };
 
@@ -71,7 +71,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
       if (pager === undefined) return send(stdout, text);
       if (child) return send(child.stdin ?? stdout, text);
       held += Buffer.from(text).toString();
-      // A terminal that does not know its size says that it has none.
+      // A terminal that does not know its size reports 0 rows.
       if (held.split("\n").length <= (stdout.rows || 24)) return;
       paging?.(true);
       child = spawn(pager, {

@@ -72,7 +72,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
     line(paint.dim("The answer was interrupted here."));
   }
 
-  /** The text that was not shown as drafts: all of it where nobody streams, the rest where a draft was lost. */
+  /** The text that was not shown as drafts: all of it without a stream, the rest if a draft was lost. */
   function generated({ message_id, content, purpose }: FactData<"step.generated">): void {
     if (purpose !== "step" && purpose !== "summary") return;
     showRest(message_id, content);
@@ -168,7 +168,7 @@ export async function print(screen: Screen, items: AsyncIterable<Event | Draft>)
   }
 }
 
-/** The same as lines of JSON. */
+/** Prints a run as lines of JSON. */
 export function printJson(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
   return each(items, screen.json);
 }
@@ -203,7 +203,7 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
   return shorten(`${name}(${shown.join(", ")})`, columns);
 }
 
-/** Without a key nobody should take the answers for a model's. */
+/** Without an API key, the user is told that answers are simulated. */
 export function sayIfSimulated(
   screen: Screen,
   config: Config,
@@ -211,7 +211,7 @@ export function sayIfSimulated(
 ): void {
   const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
   const { simulates: isAsked, needsRealBecause } = simulationChoice(config);
-  // Only Claude is simulated: a model with another provider in its name is asked.
+  // Only Claude is simulated: a model of another provider is called.
   if (model?.includes("/") && !model.startsWith("anthropic/")) return;
   const isReal = needsRealBecause ?? anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl;
   if (server !== undefined || (!isAsked && isReal !== undefined)) return;
@@ -274,7 +274,7 @@ function given({ store, server }: Place): string {
     .join("");
 }
 
-/** The command that goes on with a session as it was begun. */
+/** The command that continues a session. */
 export function commandToGoOn(
   { values }: { readonly values: Pick<Values<typeof AGENT_OPTIONS>, "agent" | "tools"> & Place },
   command: "run" | "chat",

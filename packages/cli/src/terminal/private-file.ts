@@ -5,7 +5,7 @@ import { CommandError, EXIT } from "./exit-codes.ts";
 /** A file that only its owner can read, written piece by piece. It is there whole or not at all. */
 export interface PrivateFile {
   write(content: string | Uint8Array): void;
-  /** Puts the file where it belongs: never over another one, unless told to. */
+  /** Moves the file to its place. It replaces an existing file only if told to. */
   finish(): void;
   /** Removes what was written, if the file is not finished. */
   discard(): void;
@@ -53,7 +53,7 @@ export function createPrivateFile(path: string, content: string | Uint8Array, fo
   }
 }
 
-/** What is said of a file that must not be written over. */
+/** The error for a file that must not be overwritten. */
 export function alreadyThere(path: string): CommandError {
   return new CommandError(EXIT.io, `${path} exists already. --force replaces it.`);
 }

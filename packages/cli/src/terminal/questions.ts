@@ -53,7 +53,7 @@ export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   return [{ text: `${paint.yellow(visible(plainQuestion(wait.input) ?? call))}\n`, read: notEmpty }];
 }
 
-/** What is asked, in one line, if the input of a call says so in a known way. */
+/** The question in the input of a call, in one line, if the input has a known form. */
 export function questionIn(input: unknown): string | undefined {
   const structured = Questions.safeParse(input);
   if (!structured.success) return plainQuestion(input);
@@ -64,7 +64,7 @@ export function questionIn(input: unknown): string | undefined {
     .join(" ");
 }
 
-/** The answers to an await's questions as what the model is told: Claude Code's shape for AskUserQuestion, else the text. */
+/** The answers to an await in the form for the model: Claude Code's form for AskUserQuestion, else the text. */
 export function contentOf(wait: Await, answers: readonly string[]): string {
   const structured = Questions.safeParse(wait.input);
   if (wait.kind !== "question" || !structured.success) return answers.join("\n");

@@ -4,7 +4,7 @@ import { sessionOf } from "./print-run.ts";
 import type { Screen } from "./screen.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** How often it is looked whether a prompt waits in line. */
+/** How often to check whether a prompt waits in line. */
 const LOOK_MS = 1000;
 
 /** Why the prompt of a session has not begun to run, as a line; undefined if it does not wait. */
@@ -13,7 +13,7 @@ export function waitsInLine({ queued, unserved }: Pick<SeenSession, "queued" | "
   return unserved === undefined ? undefined : `waiting: ${visibleLine(unserved)}`;
 }
 
-/** The same items. While the prompt waits for its turn, a note says at which place, again whenever that changes. */
+/** Passes the items through. While the prompt waits for its turn, a note shows its place whenever that changes. */
 export async function* tellingPlace(
   items: AsyncIterable<Event | Draft>,
   { screen, get }: { readonly screen: Screen; readonly get: (sessionId: string) => Promise<SeenSession> },
@@ -33,7 +33,7 @@ export async function* tellingPlace(
     for await (const item of items) {
       if ("event_type" in item && item.event_type === "prompt.accepted") {
         const id = sessionOf(item);
-        // Whoever cannot be asked is no reason to end the run that is watched.
+        // A failed check must not end the run that is watched.
         timer ??= setInterval(() => void look(id).catch(stop), LOOK_MS).unref();
       } else if ("event_type" in item && item.event_type !== "session.created") stop();
       yield item;

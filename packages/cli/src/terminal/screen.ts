@@ -16,9 +16,9 @@ export interface Screen {
   readonly tableColumns?: number | undefined;
   /** How wide a line of notes may be; undefined where no terminal breaks it. */
   readonly noteColumns?: number | undefined;
-  /** How wide a help may be: a person's terminal, and no more than a person likes to read. */
+  /** The width of help texts: that of the terminal, up to a readable width. */
   readonly helpColumns: number;
-  /** What to do when whoever reads `out` has gone; without it the process ends. */
+  /** Called when the reader of `out` has closed it. Without it, the process ends. */
   onUnread(stop: () => void): void;
   /** Shows what is going on, once it has taken a second. Answers how to end it. */
   progress(what: string | (() => string)): () => void;
@@ -82,7 +82,7 @@ export function hasColours(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): 
 }
 
 function endUnread(error: NodeJS.ErrnoException): void {
-  // Whoever reads has had enough (`| head`): there is nobody left to tell.
+  // The reader has closed the pipe (`| head`), so there is nobody to report to.
   if (error.code === "EPIPE") process.exit(EXIT.completed);
   process.stderr.write(`The answer could not be written: ${error.message}.\n`);
   process.exit(EXIT.io);

@@ -75,7 +75,7 @@ export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): P
   return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store, forgetIn(call, store)) }));
 }
 
-/** Removes what a store and its server keep of a session beside its log. */
+/** Removes the data of a session outside its log, in a store and its server. */
 export function forgetIn({ values, config }: StoreCall, { records }: Store): NonNullable<SessionsDeps["forget"]> {
   return async (session) => {
     // Loaded when it is used: most commands delete nothing.

@@ -6,7 +6,7 @@ import { type Kind, oneOf, time, wholeNumber } from "./option-kinds.ts";
 
 export const JSON_OPTION = { about: "JSON instead of text" } as const satisfies Option;
 
-/** How many results a list shows if it is not told. */
+/** How many results a list shows by default. */
 export const LIMIT = 50;
 
 const limit: Kind<number> = {

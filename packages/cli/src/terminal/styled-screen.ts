@@ -3,14 +3,17 @@ import { createOutput } from "./output.ts";
 import { type Paint, type Styled, createPaint } from "./styled.ts";
 import { visibleJson } from "./visible-text.ts";
 
-/** Where a command writes that shows transcripts. It takes styled text and JSON only, so nothing of a transcript arrives raw. */
+/**
+ * Output of commands that show transcripts. It accepts only styled text and JSON, so that no text of a transcript is
+ * printed unescaped.
+ */
 export interface StyledScreen {
   readonly isTerminal: boolean;
   /** Infinity when piped: then nothing is shortened. */
   readonly columns: number;
   readonly paint: Paint;
   print(...lines: readonly Styled[]): Promise<void>;
-  /** What a person asked for as data (Markdown, HTML, lines). The caller escapes it for a terminal. */
+  /** Data that a person asked for (Markdown, HTML, lines). The caller escapes it for a terminal. */
   data(content: string | Uint8Array): Promise<void>;
   /** One document of JSON; on one line for what comes line by line. */
   json(value: unknown, indent?: number): Promise<void>;

@@ -8,7 +8,7 @@ export interface Column {
   readonly align?: "left" | "right";
 }
 
-/** Columns that do not fit beside the others stand below them, so far in. */
+/** The indent of columns that are below the others because they do not fit beside them. */
 const INDENT = 2;
 
 /** Rows under titles, each column as wide as its widest cell. Columns for which there is no room stand below the others. */

@@ -28,7 +28,7 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A time to come, which nobody needs to the second: "45 min", "2 h 5 min". */
+/** A duration without seconds: "45 min", "2 h 5 min". */
 export function hours(minutes: number): string {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -1,6 +1,6 @@
 /**
- * What models and tools say may hold characters that move a cursor, set a clipboard, turn text around or hide it.
- * None of them reaches a terminal: each is shown as the escape that a programmer would write for it.
+ * What models and tools say may hold characters that move a cursor, set a clipboard, turn text around or hide it. None
+ * of them reaches a terminal: each is shown as an escape sequence such as `\x1b`.
  */
 
 /** Scripts whose letters are joined or kept apart by invisible joiners. */

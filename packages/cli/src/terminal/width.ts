@@ -19,7 +19,7 @@ export function widthOf(text: string): number {
   return widest;
 }
 
-/** As much of a visible line as fits into so many columns, with an ellipsis where something is missing. */
+/** As much of a visible line as fits into this many columns, with an ellipsis if something is cut. */
 export function cut(line: string, columns: number, isPart = false): string {
   if (!isPart && widthOf(line) <= columns) return line;
   let kept = "";
@@ -32,7 +32,7 @@ export function cut(line: string, columns: number, isPart = false): string {
   return `${kept}…`;
 }
 
-/** Any text as one visible line of at most so many columns; white space is one space each. */
+/** Any text as one visible line of at most this many columns; each run of white space becomes one space. */
 export function shorten(text: string, columns: number): string {
   const read = text.slice(0, columns * 4 + 100);
   return cut(visible(read.replaceAll(/\s+/g, " ")).trim(), columns, read.length < text.length);

@@ -5,7 +5,7 @@ export interface Live {
   publish(piece: DraftPiece): void;
   /** Calls back for each piece of a session. A listener that joins in the middle first gets the pieces so far. */
   subscribe(sessionId: string, listener: (piece: DraftPiece) => void): () => void;
-  /** Forgets the pieces of an attempt that is over. */
+  /** Forgets the pieces of an attempt that has ended. */
   clear(sessionId: string): void;
 }
 

@@ -1,7 +1,10 @@
 import type { FactData } from "@skein/protocol";
 import type { CallState, RunState } from "./state.ts";
 
-/** What a hook of the agent changed or refused. Hooks of Claude Code have other names, and are only told. */
+/**
+ * Reads the fact `hook.called`: what a hook of the agent changed or refused. Facts about Claude Code's own hooks have
+ * other names and only inform.
+ */
 export function hookSaid(
   run: RunState,
   call: CallState | undefined,

@@ -1,4 +1,7 @@
-/** A string that is longer counts by its characters alone: to write it as JSON only to measure it takes as long as to send it. */
+/**
+ * The JSON length of a longer string is estimated by its character count: writing it as JSON only to measure it takes
+ * as long as sending it.
+ */
 const LONG = 64 * 1024;
 
 /** How long the JSON of a value is, in characters. Escapes in long strings are not counted. */
@@ -9,7 +12,7 @@ export function jsonSize(value: unknown): number {
   return long + JSON.stringify(value, (_, part: unknown) => (isLong(part) ? "" : part)).length;
 }
 
-/** The characters of all long strings in a value: what makes it large. */
+/** The number of characters in all long strings of a value. */
 export function longText(value: unknown): number {
   if (typeof value === "string") return isLong(value) ? value.length : 0;
   if (typeof value !== "object" || value === null) return 0;

@@ -8,45 +8,46 @@ export interface LargeTextsDeps {
   readonly store: Store;
   /** Where large texts are written. Without it, bodies stay whole in the store. */
   readonly files?: FileStore | undefined;
-  /** Where those are read that another process moved, if it is not the same place. */
+  /** Where large texts are read that another process moved, if that is another place than `files`. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
   readonly report?: ((error: unknown) => void) | undefined;
 }
 
-/** The texts of bodies over this size (in characters) are moved, */
+/** The large texts of a body that is longer than this (in characters) are moved to files. */
 const LARGE_BODY = 256 * 1024;
-/** if they are at least so long themselves. */
+/** The shortest text that is moved to a file, in characters. */
 const LARGE_TEXT = 16 * 1024;
-/** What stays of a text where it was, so that lists and SQL show how it begins. */
+/** How many characters of a moved text stay in the log, so that lists and SQL show how it begins. */
 const SHOWN = 200;
-/** Texts that were read or written lately (in characters). */
+/** How much recently read or written text is kept in memory, in characters. */
 const CACHED = 16 * 1024 * 1024;
-/** So many are fetched at once. */
+/** How many files are read at once. */
 const AT_ONCE = 8;
 
-/** What stands in the log instead of a text: its hash, its length and its beginning. */
+/** What the log has instead of a moved text: the text's hash, length and beginning. */
 const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
 const PREFIX = "skein-text:";
-/** The member of a body that says that texts of it were moved. No fact has a member of that name. */
+/** The member of a body that marks it as having moved texts. No fact has a member of this name. */
 const MOVED = "$moved_texts";
 
 type Body = Event["data"];
 
 /**
- * A store whose large texts are files: `{session}/text-{sha256}_body.txt`, written before the event that names them. A body comes
- * back as it was written, whoever reads it. A text that the place of files does not take stays in the log, so that a full
- * bucket stops nobody. The files of a session are deleted with it.
+ * A store whose large texts are files: `{session}/text-{sha256}_body.txt`, written before the event that names them.
+ * Every reader gets a body as it was written. A text that cannot be written to the file store stays in the log, so that
+ * a full bucket stops no session. The files of a session are deleted with it.
  */
 export function keepLargeTexts({ store, files, readFrom, report = () => {} }: LargeTextsDeps): Store {
   const texts = createTexts({ files, readFrom });
-  /** Bodies of appends under way, by the id of their event: whoever hears of an append hears of the whole body. */
+  /** Bodies of appends under way, by the id of their event: listeners of an append get the whole body. */
   const whole = new Map<string, Body>();
 
   async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {
     if (!files || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
-      // What only looks like a moved text is moved as well, so that everything that looks like one is one.
+      // A text that only looks like a moved text is moved as well. So every text in the log that looks like a moved one
+      // is one.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
       const encoded = found.get(text) ?? encodedText(text);
       found.set(text, encoded);
@@ -117,7 +118,7 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
     },
     async delete(sessionId, options) {
       await store.delete(sessionId, options);
-      // What cannot be deleted now is found by the sweep for files without a session.
+      // Files that cannot be deleted now are found later by the sweep for files without a session.
       await files?.deleteSession?.(sessionId).catch(report);
     },
   };
@@ -128,7 +129,7 @@ function isMoved({ data }: Event): boolean {
   return MOVED in data;
 }
 
-/** The texts themselves: files of their session, with those of late in memory. */
+/** Reads and writes the texts: files of their session, with a cache of recent texts in memory. */
 function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFrom">) {
   const cache = new Map<string, string>();
   let cached = 0;
@@ -168,7 +169,10 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       await files.put({ sessionId, fileId: `text-${hash}`, filename: "body.txt", bytes });
       remember(path, text);
     },
-    /** The same value with the texts that were moved. In a row, what only looks like one, and is no file, stays as it is. */
+    /**
+     * The same value with its moved texts filled in. In a row, a text that only looks like a moved one and has no file
+     * stays as it is.
+     */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();
       mapTexts(value, (text) => {
@@ -193,7 +197,7 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
   };
 }
 
-/** A text as the bytes of its file. Made once: a text may have 20 MB. */
+/** A text as the bytes of its file. Encoded only once, because a text may have 20 MB. */
 interface Encoded {
   readonly hash: string;
   readonly bytes: Uint8Array;

@@ -22,22 +22,25 @@ export interface CallState {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: unknown;
-  /** Whoever approved the call, or a hook of the agent, gave it another input than the model. */
+  /** Whether the call has another input than the model gave, set by the person who approved it or by a hook. */
   readonly isChanged: boolean;
-  /** What a hook of the agent said before the call; null if none said anything. */
+  /** What the agent's hook decided before the call; null if no hook decided anything. */
   hook: { readonly decision: "allow" | "deny" | "ask"; readonly reason: string | null } | null;
   /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
   phase: "asked" | "started" | "waiting" | "done";
-  /** What it waits for, while it waits. */
+  /** What the call waits for; null if it does not wait. */
   awaiting: FactData<"await.opened">["awaits"][number]["kind"] | null;
   openedAt: string | null;
   /** Whether the call was approved. */
   approved: boolean;
   policy: "once" | "repeatable" | null;
-  /** The fence under which it was started. If the driver has a newer one, the worker that started it is gone. */
+  /**
+   * The fence under which the call was started. If the driver's fence is newer, the worker that started the call is
+   * gone.
+   */
   startedUnder: number;
   expiresAt: string | null;
-  /** An answer from outside that the driver has not looked at yet. */
+  /** An answer from outside that the driver has not handled yet. */
   answer: FactData<"await.answered"> | null;
   result: { readonly content: Content; readonly isError: boolean } | null;
 }
@@ -50,7 +53,7 @@ export interface RunState {
   step: number;
   /** The model call that is open, if one is. */
   call: FactData<"step.started"> | null;
-  /** The current step has its reply; the next model call opens the next one. */
+  /** Whether the current step has its reply. The next model call then starts the next step. */
   stepDone: boolean;
   /** A reply whose message has not entered the transcript yet. */
   replyId: string | null;
@@ -64,11 +67,11 @@ export interface RunState {
   /** Failed attempts of this step so far, and when the next one may start. */
   attempts: number;
   retryAt: string | null;
-  /** The model of the agent's fallback list that is asked for the rest of the run, and the attempts before it was. */
+  /** The fallback model that is used for the rest of the run, and the number of attempts before the switch to it. */
   fallback: { readonly model: string; attemptsBefore: number } | null;
-  /** The provider rejected the schema of the answer, which is asked for by a tool since. */
+  /** Whether the provider rejected the schema of the answer. The answer is then requested by a tool. */
   schemaRefused: boolean;
-  /** What a hook of the agent said before the current step; null if none said anything. */
+  /** What the agent's hook changed for the current step; null if no hook changed anything. */
   modelHook: { readonly system?: string; readonly maxTokens?: number; readonly refusal?: string } | null;
   calls: CallState[];
   /** The message that will carry the results of `calls`. */
@@ -76,9 +79,9 @@ export interface RunState {
   /** What the model last said, and why it stopped. */
   stopReason: string | null;
   lastPurpose: FactData<"step.started">["purpose"];
-  /** The last reply passed the agent's own check, or needs none. */
+  /** Whether the last reply passed the agent's own check, or needs none. */
   answerValid: boolean;
-  /** Files that a model made and that are neither stored nor given up. Only the model's own provider has them. */
+  /** Generated files that are neither stored nor given up. Only the provider of the model that made them has them. */
   files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
   cancelRequested: boolean;
@@ -87,33 +90,35 @@ export interface RunState {
   usage: UsageTotals;
   /** The exact cost, in pico-dollars as decimal text. */
   costPicos: string;
-  /** What its subagents spent, in the same unit. */
+  /** What the run's subagents spent, in pico-dollars as decimal text. */
   delegatedPicos: string;
   unpricedCalls: number;
   /** Calls that broke off, and calls that the built-in simulation answered. */
   estimatedCalls: number;
   simulatedCalls: number;
   filesGenerated: number;
-  /** People were asked whether it may go on spending; null if they were not, or if that is settled. */
+  /**
+   * The question to people whether the run may go on spending; null if nobody was asked, or the question is answered.
+   */
   spendAsk: {
     readonly toolUseId: string;
     readonly scope: string;
     readonly openedAt: string;
     answer: FactData<"await.answered"> | null;
   } | null;
-  /** The fence of the worker that drives it now. */
+  /** The fence of the worker that drives the run now. */
   fence: number;
-  /** How often it was taken up again without getting any further. */
+  /** How often the run was taken over without making progress. */
   resumesWithoutProgress: number;
   validationFailures: number;
-  /** What was wrong with the last answer that was checked. */
+  /** The problem with the last answer that was checked. */
   validationProblem: string | null;
   /** The notices about tools that are in the log. */
   noticed: string[];
-  /** The step that will follow has had its compaction check. */
+  /** Whether the compaction check for the next step is done. */
   compactionChecked: boolean;
   memoryRetrieved: boolean;
-  /** Messages that have entered since the model last answered: it may not take them. */
+  /** Messages that entered the transcript after the model's last answer. The model's API may still reject them. */
   unread: string[];
 }
 
@@ -133,15 +138,15 @@ export interface SessionState {
   workingDirectory: string | null;
   parent: FactData<"session.created">["parent"];
   subagentOf: FactData<"session.created">["subagent_of"];
-  /** The name of the key that opened it. */
+  /** The name of the key that opened the session. */
   openedBy: string | null;
-  /** Everything that was said, in order. Compaction never shortens it. */
+  /** All messages, in order. Compaction never shortens the transcript. */
   transcript: Message[];
   /** What the model is shown instead of the first `until` messages, after a compaction. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
-  /** What memory put beside a prompt, by the prompt's message: shown to the model there for as long as the prompt is. */
+  /** What memory added to a prompt, by the prompt's message id. The model is shown it for as long as the prompt. */
   recalled: Record<string, readonly string[]>;
-  /** Messages that the model's API itself refused: they were said, and are not shown to it again. */
+  /** Messages that the model's API rejected. They stay in the transcript and are not sent again. */
   leftOut: string[];
   /** Contents that wait for their message to enter the transcript, by message id. */
   pending: Record<string, { readonly role: Message["role"]; readonly content: Content; readonly interrupted?: true }>;
@@ -150,11 +155,11 @@ export interface SessionState {
   runs: number;
   outcome: Outcome | null;
   containerId: string | null;
-  /** Tokens of what the model is shown: as it last measured them, plus an estimate of what came since. */
+  /** The tokens of the context: as the model last measured them, plus an estimate for newer messages. */
   contextTokens: number;
   usage: UsageTotals;
   costPicos: string;
-  /** What its subagents spent. */
+  /** What the session's subagents spent. */
   delegatedPicos: string;
   unpricedCalls: number;
   /** What calls that broke off since the last answer may have cost beyond what is known. */
@@ -162,9 +167,9 @@ export interface SessionState {
   files: Record<string, FileEntry>;
   /** Entries of a Claude Code transcript that the log holds. */
   transcriptEntries: number;
-  /** The permission mode and model that were set during a run. They hold from then on. */
+  /** The permission mode and model that were set during a run. They stay in force for later runs. */
   control: { permissionMode: string | null; model: string | null };
-  /** Rewinds that were asked for and not done yet. */
+  /** Rewinds that were requested and are not done yet. */
   rewinds: FactData<"rewind.requested">[];
 }
 

@@ -39,7 +39,7 @@ export interface CallDeps {
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Receives the answer while it arrives, so that its part is known if the call is ended. */
+  /** Receives the answer while it arrives, so that the part that has arrived is known if the call is ended. */
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
@@ -87,7 +87,7 @@ export async function callModel(
   }
 }
 
-/** What the agent's hook makes of an answer. One that it refuses was paid for all the same. */
+/** Applies the agent's hook to an answer. An answer that the hook rejects still costs money. */
 async function afterHook(
   state: SessionState,
   { purpose }: FactData<"step.started">,
@@ -122,7 +122,10 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
   const repeated = ids.find((id, at) => ids.indexOf(id) < at || knownCalls(transcript).has(id));
   if (repeated === undefined) return;
   throw new ModelFailure(
-    { code: "stream_broken", message: `The model's answer makes no sense. There is another call ${repeated}.` },
+    {
+      code: "stream_broken",
+      message: `The model's answer is invalid: it repeats the id ${repeated} of an earlier tool call.`,
+    },
     { retryable: true, begun: { usage, whole: true } },
   );
 }

@@ -16,7 +16,7 @@ import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUn
 
 const NO_ANSWER = "No result returned for this tool call.";
 const CUT_OFF =
-  "This call was not run: the answer reached max_tokens, so its input may not be whole. Ask again with a shorter one.";
+  "This call was not run: the answer reached max_tokens, so its input may be incomplete. Ask again with a shorter input.";
 const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
@@ -180,7 +180,7 @@ function misfit(tool: Tool, call: CallState): string | undefined {
   }
 }
 
-/** The check that a call still needs before it begins: the agent's hook, or a rule about approvals that takes its time. */
+/** The check that a call still needs before it begins: the agent's hook, or an asynchronous rule about approvals. */
 function pendingCheck(call: CallState, tool: Tool, view: View): Effect | undefined {
   const { toolUseId } = call;
   const { checks } = view;
@@ -200,7 +200,7 @@ function awaited(tool: Tool, call: CallState, { checks }: View): OpenedAwait["ki
   return tool.executor === "question" ? "question" : undefined;
 }
 
-/** Whether a person is asked about a call. A rule that has not answered has not said no. */
+/** Whether a person is asked about a call. A rule that has not answered yet counts as yes. */
 function asksPeople(tool: Tool, call: CallState, checks: View["checks"]): boolean {
   return (checks?.approvals.get(call.toolUseId) ?? tool.needsApproval(call.input)) !== false;
 }

@@ -74,10 +74,10 @@ export function cannotPay(
   if (next.refusal !== undefined) return outOfMoneyEnd(next.refusal);
   const paid = next.spending?.(spendKey(current, next.purpose));
   if (paid?.kind === "refused") return outOfMoneyEnd(paid.sentence);
-  // Nobody is asked for the sake of a title.
+  // Nobody is asked for approval only because of a title.
   if (paid?.kind === "ask" && next.purpose === "title") return outOfMoneyEnd("");
   return affordable(state, current, next) < 1
-    ? outOfMoneyEnd("What is left of the budget does not pay for another call of the model.")
+    ? outOfMoneyEnd("The rest of the budget does not pay for another call of the model.")
     : undefined;
 }
 

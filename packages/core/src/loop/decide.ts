@@ -122,7 +122,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
   return complete(stopReasonOf(stopReason));
 }
 
-/** An answer that was not finished has not the type that the agent promises: then the run fails. */
+/** An answer that was cut off does not have the type that the agent promises: the run then fails. */
 function notTyped(
   state: SessionState,
   why: keyof typeof UNFINISHED,

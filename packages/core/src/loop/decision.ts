@@ -8,7 +8,7 @@ import type { Arrived } from "../run/arriving-answer.ts";
 
 /** What a driver knows that is not in the log. */
 export interface View {
-  /** The fence of the lease it drives under. */
+  /** The fence of the driver's lease. */
   readonly fence: number;
   /** The run that this driver started itself: it needs no resuming. */
   readonly startedHere: string | null;
@@ -16,16 +16,16 @@ export interface View {
   readonly onlyRun?: string | undefined;
   /** Why the run may spend nothing more: it ends with this sentence. */
   readonly refusal?: string | undefined;
-  /** What became of the money that is reserved before each call; undefined if the operator has no caps. */
+  /** The result of reserving money before each call; undefined if the operator has set no caps. */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
   /** Which calls the agent's hooks want to see before they begin. */
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
-  /** What became of checks before calls that are no facts. */
+  /** Results of checks before calls that are not recorded as facts. */
   readonly checks?: Checks | undefined;
   /** The notices about tools so far. */
   readonly notices: readonly string[];
-  /** Whether the agent's code checks final answers, and how often it may send one back. */
+  /** Whether the agent's code validates final answers, and whether a rejected answer goes back to the model. */
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
@@ -39,11 +39,11 @@ export interface View {
   readonly lastProblem?: string;
 }
 
-/** Checks before calls, of one driver: hooks that only watched, and rules about approvals that take their time. */
+/** One driver's checks before calls: hooks that changed nothing, and asynchronous rules about approvals. */
 export interface Checks {
   /** Steps and calls, by their names, that a hook has seen. */
   readonly seen: Set<string>;
-  /** Whether a person is asked about a call, or the promise that says it. */
+  /** Whether a person is asked about a call, or a promise of that. */
   readonly approvals: Map<string, boolean | Promise<boolean>>;
 }
 

@@ -58,7 +58,7 @@ export function createLoop(deps: LoopDeps): Runtime {
       } catch (error) {
         if (isKnownError(error, "lease_lost", "not_found", "closed")) return;
         deps.report(error, sessionId);
-        // An unavailable store is not the run's fault.
+        // An unavailable store is not the fault of the run.
         if (isKnownError(error, "store_unavailable", "disk_full")) return;
         problems.set(sessionId, sentenceOf(error));
         // If this fails too, the lease expires by itself.
@@ -98,7 +98,7 @@ async function driveSession(
   const log = createDriverLog({ lease, clock, state }, deps);
   let arrivingAnswer: ArrivingAnswer | undefined;
   const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
-  /** What became of reservations, by the key of their effect. */
+  /** The results of reservations, by the key of their effect. */
   const paid = new Map<string, Spending>();
   const checks: Checks = { seen: new Set(), approvals: new Map() };
   const parts = {

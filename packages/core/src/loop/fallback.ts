@@ -2,7 +2,10 @@ import type { ModelFailure } from "../ports/model.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { firstModelOf } from "./request.ts";
 
-/** Failures that no retry mends and that another model does not have: the provider refuses this key, or has no such model, or it lacks tools. */
+/**
+ * Failures that a retry does not fix and another model may not have: the provider rejects this key, does not have the
+ * model, or the model has no tools.
+ */
 const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
   "authentication_error",
   "permission_error",
@@ -14,8 +17,8 @@ const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The model that is asked after the last attempt of this one failed: the next of the agent's list. Undefined at the end of the
- * list, and for a failure that every model would have, such as a request that makes no sense.
+ * The model that is asked after the last attempt of this one failed: the next of the agent's list. Undefined at the end
+ * of the list, and for a failure that every model would have, such as an invalid request.
  */
 export function fallbackAfter(
   { retryable, failure }: ModelFailure,

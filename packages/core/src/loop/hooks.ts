@@ -18,7 +18,10 @@ export interface HookedCall {
   readonly input: unknown;
 }
 
-/** The sentence with which a hook refuses. The model reads it about a tool call; about a model call the run fails with it. */
+/**
+ * The sentence with which a hook rejects a call. The model reads it as the result of a tool call; for a model call it
+ * is the error of the run.
+ */
 interface Refusal {
   readonly refuse: string;
 }
@@ -31,13 +34,13 @@ type Hook<About, Change> = (about: About, context: HookContext) => Said<Change> 
  * fact (`hook.called`). A hook that throws refuses.
  */
 export interface Hooks {
-  /** Before the first attempt of each step. May change what the model is told, for this step alone. */
+  /** Called before the first attempt of each step. May change the system prompt and the limits, for this step alone. */
   readonly beforeModelCall?: Hook<ModelCall, { readonly system?: string; readonly maxTokens?: number }>;
-  /** After each answer of a step, before anybody reads it. May change its content. */
+  /** Called after each answer of a step, before anybody reads it. May change its content. */
   readonly afterModelCall?: Hook<ModelReply, { readonly content: readonly ContentBlock[] }>;
-  /** Before a tool call runs or is awaited. May change its input, or ask a person. */
+  /** Called before a tool call runs or is awaited. May change its input, or ask a person. */
   readonly beforeToolCall?: Hook<HookedCall, { readonly input: JsonObject } | { readonly ask: true }>;
-  /** After a tool of this process has run. May change what the model reads of it. */
+  /** Called after a tool of this process has run. May change the result that the model reads. */
   readonly afterToolCall?: Hook<
     HookedCall & { readonly content: Content; readonly isError: boolean },
     { readonly content: Content }
@@ -51,11 +54,11 @@ export const HOOK_NAMES = [
   "afterToolCall",
 ] as const satisfies (keyof Hooks)[];
 
-/** What became of a hook: what it changed, or why it refused. */
+/** The outcome of a hook: what it changed, or why it refused. */
 export interface Hooked<Change> {
   readonly change: Change | undefined;
   readonly refusal: string | undefined;
-  /** The fact of it, if it did more than watch. */
+  /** The fact about the hook, if the hook changed or refused something. */
   readonly facts: readonly Fact[];
 }
 
@@ -64,11 +67,11 @@ interface HookCall<About, Change> {
   readonly hook: Hook<About, Change>;
   readonly about: About;
   readonly call?: HookedCall;
-  /** The change as the log tells it. */
+  /** The change as it is recorded in the log. */
   readonly told?: (change: Change) => JsonObject | null;
 }
 
-/** Calls a hook and says what came of it. */
+/** Calls a hook and returns the outcome. */
 export async function callHook<About, Change extends object>(
   { event, hook, about, call, told }: HookCall<About, Change>,
   { state, signal, now }: { readonly state: SessionState; readonly signal: AbortSignal; readonly now: () => number },

@@ -54,7 +54,7 @@ export interface PerformDeps {
   readonly checks: Checks;
   /** Reserves money before each call, if the operator has caps. */
   readonly spend?: SpendGate | undefined;
-  /** Receives what became of a reservation. */
+  /** Receives the result of a reservation. */
   readonly paid: (key: string, answer: Spending) => void;
 }
 
@@ -103,7 +103,7 @@ export async function perform(
     }
     case "check-approval": {
       const { approvals } = deps.checks;
-      // A rule that fails has not said no: then a person decides.
+      // A rule that throws does not count as a no: a person decides.
       const asks = await Promise.resolve(approvals.get(effect.toolUseId)).catch(() => true);
       approvals.set(effect.toolUseId, asks !== false);
       return [];

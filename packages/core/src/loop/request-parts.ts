@@ -28,7 +28,7 @@ export function createRequestParts() {
       messages.set(data.message_id, sequence);
   }
 
-  /** Every block that the conversation may bring, in its order, with where it is from. */
+  /** Every block that the conversation may contain, in order, with its origin. */
   function* known(state: SessionState): Generator<readonly [text: string, place: Place]> {
     for (const message of contextOf(state)) {
       const { id, role, content } = message as typeof message & { readonly id?: string };
@@ -65,7 +65,7 @@ export function createRequestParts() {
         const text = textOfBlock(block);
         let same = next;
         while (same < places.length && places[same]?.[0] !== text) same++;
-        // What the loop adds for this call alone, such as the wish for a summary, is in no message of the log.
+        // A message that the loop adds for this call alone, such as the request for a summary, is not in the log.
         const added: Place = { origin: role === "assistant" ? "model" : "system", sequence: null };
         if (same < places.length) next = same + 1;
         add(`messages.${at}.${part}`, block, places[same]?.[1] ?? added);
@@ -82,7 +82,7 @@ interface Sent {
   readonly content: string | ContentBlock[];
 }
 
-/** A block without the marks of the cache, which each request sets anew. */
+/** A block without cache marks, which are set anew for each request. */
 function textOfBlock(block: ContentBlock): string {
   return JSON.stringify(block, (key, value: unknown) => (key === "cache_control" ? undefined : value)).trimEnd();
 }

@@ -12,6 +12,7 @@ import { foldAll } from "../log/fold.ts";
 import type { ModelCall, Turn } from "../ports/model.ts";
 import { type SessionState, contextOf } from "../log/state.ts";
 import { brokenPairs, repairPairs } from "./tool-pairs.ts";
+import { systemOf } from "./system-prompt.ts";
 import { flatSchema } from "./flat-schema.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
@@ -40,7 +41,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
   return {
     model: modelOf(state),
     sessionId: state.sessionId,
-    system: (purpose === "step" || purpose === "summary" ? state.run?.modelHook?.system : null) ?? agent.system_prompt,
+    system: (purpose === "step" || purpose === "summary" ? state.run?.modelHook?.system : null) ?? systemOf(agent),
     turns,
     ...(lasts && { growing: conversationTurns }),
     tools: agent.tool_schemas.map(({ timeout_ms: _, ...tool }) => ({

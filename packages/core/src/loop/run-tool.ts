@@ -82,7 +82,7 @@ export async function runTool(
   return [...hooked.facts, toolCompleted(current, call, { ...result, content, durationMs })];
 }
 
-/** What the agent's hook makes of a result. It has no say about whether the tool has run. */
+/** Applies the agent's hook to a result. The hook cannot undo that the tool has run. */
 async function afterHook(
   state: SessionState,
   { toolUseId, name, input }: CallState,
@@ -101,7 +101,7 @@ async function afterHook(
   return change ? { result: { content: resultContent(change.content), isError }, facts } : { facts };
 }
 
-/** The model still has the input that it asked for in mind: it is told that another one ran. */
+/** The model still remembers the input that it asked for, so it is told that another input was used. */
 function withChange(input: unknown, content: Content): Content {
   const note = `Before this call ran, its input was changed to ${JSON.stringify(input)}.`;
   return typeof content === "string" ? `${note}\n${content}` : [{ type: "text", text: note }, ...content];

@@ -29,9 +29,9 @@ export function createRunningEffects(
     const stop = new AbortController();
     running.set(effect.key, stop);
     const over = (facts: readonly Fact[]): void => {
-      // The facts of an aborted effect are dropped: its run or its step is over.
+      // The facts of an aborted effect are dropped, because its run or its step has ended.
       if (running.get(effect.key) !== stop) return;
-      // It counts as running until its facts are taken: decisions before that still want it.
+      // An effect counts as running until its facts are taken: decisions before that still want it.
       ended.push({ key: effect.key, stop, facts });
       wake();
     };

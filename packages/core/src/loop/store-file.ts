@@ -15,11 +15,13 @@ export async function storeFile(
   const current = state.run as RunState;
   const made = current.files.find((file) => file.fileId === fileId);
   const place = { runId: current.runId, step: made?.step ?? current.step };
-  // The model that made it: another may be asked by now.
+  // The model that made the file: another model may be in use by now.
   const name = made?.model ?? modelOf(state);
   const failed = (error: Failure, filename: string | null): Fact => fileFailed(place, { fileId, filename, error });
   if (!deps.files)
-    return [failed({ code: "no_file_store", message: "No place for generated files is configured." }, null)];
+    return [
+      failed({ code: "no_file_store", message: "No place for generated files is configured. Set SKEIN_FILES." }, null),
+    ];
   let filename: string | null = null;
   try {
     const started = deps.now();

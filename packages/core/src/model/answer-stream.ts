@@ -7,30 +7,33 @@ import { createReply } from "./reply.ts";
 type Kind = "text" | "thinking";
 
 /**
- * An answer of a provider with a stream of its own, told in the words of the Messages API and put together.
+ * The answer of a provider that has its own stream format, translated to the events of the Messages API and assembled.
  *
- * Text and thinking go on in the block that is open, or open a new one. Calls may be written side by side. Each block is
- * known by its index.
+ * Text and thinking continue the open block, or open a new one. Several calls may be open at once. Each block is
+ * identified by its index.
  */
 export interface AnswerStream {
   /** The model has begun to answer. Later calls of `begin` change nothing. */
   begin(): void;
   text(piece: string): number;
   thinking(piece: string): number;
-  /** A call has begun, under the id that the provider has for it. */
+  /** A call has begun, with the provider's id of it. */
   call(call: { readonly id: string; readonly name: string }): number;
   input(index: number, json: string): void;
-  /** What the provider must see again with this block. */
+  /** Sets what must be sent back to the provider with this block. */
   carry(index: number, data: unknown): void;
-  /** What the provider must see again and that is neither text nor thinking nor a call. */
+  /** Adds a block that must be sent back to the provider and is neither text nor thinking nor a call. */
   opaque(data: unknown): void;
-  /** Text and thinking that follow are a block of their own. */
+  /** Ends the open block: text and thinking that follow get a new one. */
   closeBlock(): void;
   /** Whether a call has begun. */
   readonly hasCalls: () => boolean;
-  /** The provider said the end. Counts that it did not tell are measured, and the answer is marked. */
+  /**
+   * The provider has ended the answer. Counts that the provider did not send are estimated, and the answer is marked as
+   * estimated.
+   */
   end(stopReason: string, usage: Usage | undefined): ModelReply;
-  /** The failure with what had arrived. */
+  /** Adds what had arrived to the failure. */
   failed(failure: ModelFailure): ModelFailure;
 }
 
@@ -126,14 +129,15 @@ export function createAnswerStream(
       const whole = reply.end();
       const isHandedOver = whole.content.some((_, index) => teller.isAnswer(index));
       const content = whole.content.map((block, index) => {
-        // What was carried belongs to a call that the log does not have: reasoning is taken back only with what followed it.
+        // The carried data belongs to a call that the log does not have. A provider accepts reasoning only together
+        // with what followed it.
         const data = isHandedOver ? undefined : carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });
       return { ...whole, content, ...(!usage && { estimated: true as const }) };
     },
     failed({ failure, retryable, retryAfterMs, mostRetries }) {
-      // Counts come at the end of these streams: before it only the fact is known that the answer had begun.
+      // These streams send counts at their end. Before that, only the fact that the answer had begun is known.
       const known = begun ? reply.begun() : undefined;
       return new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: known });
     },

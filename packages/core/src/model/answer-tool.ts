@@ -2,7 +2,7 @@ import { type ContentBlock, type JsonObject, type ModelStreamEvent, type ToolSch
 
 const NAME = "final_answer";
 
-/** The tool whose input is the final answer. Its name is none of the agent's own tools. */
+/** The tool whose input is the final answer. Its name differs from the names of the agent's own tools. */
 export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, "name">[]): ToolSchema {
   let name = NAME;
   while (tools.some((tool) => tool.name === name)) name += "_";
@@ -14,16 +14,16 @@ export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, 
 }
 
 /**
- * Tells the call of the answer tool as the text that the answer is: the JSON of its input. So the log, the stream and every reader
- * see the same, whether a provider was told the type of the answer or asked for it by a tool.
+ * Translates the call of the answer tool into text: the JSON of its input. So the log, the stream and every reader see
+ * the same, whether the provider was given the schema or a tool was used.
  */
 export function createAnswerTeller(tool: string | undefined): {
-  /** What is told in place of an event. */
+  /** The events that replace an event. */
   tell(event: ModelStreamEvent): readonly ModelStreamEvent[];
   /** Whether a block is the answer: nothing of its call is sent back to the provider. */
   isAnswer(index: number): boolean;
 } {
-  /** The characters of each answer so far. */
+  /** The number of characters of each answer so far. */
   const answers = new Map<number, number>();
   let hasOtherCalls = false;
 
@@ -58,7 +58,7 @@ export function createAnswerTeller(tool: string | undefined): {
   return { tell: tool === undefined ? (event) => [event] : tell, isAnswer: (index) => answers.has(index) };
 }
 
-/** A model that has called nothing but the answer tool has said its last word. */
+/** A model that has called only the answer tool has ended its turn. */
 function ended(event: ModelStreamEvent): ModelStreamEvent {
   const delta = event["delta"] as JsonObject;
   return delta["stop_reason"] === "tool_use" ? { ...event, delta: { ...delta, stop_reason: "end_turn" } } : event;

@@ -1,12 +1,15 @@
-/** Ids that every provider takes back. */
+/** Ids that every provider accepts. */
 const FITS = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** The id of a tool call as the log has it: the provider's own where every provider would take it, else one made from it. */
+/**
+ * The id of a tool call as the log has it: the provider's own id if every provider would accept it, else an id derived
+ * from it.
+ */
 export function callIdOf(providerId: string): string {
   return FITS.test(providerId) ? providerId : `c_${hashOf(providerId)}`;
 }
 
-/** 106 bits of a text (two rounds of cyrb53): the same in every process, without a module of Node's. */
+/** A hash of 106 bits (two rounds of cyrb53): the same in every process, and without a module of Node. */
 function hashOf(text: string): string {
   return [0, 0x9e3779b9].map((seed) => cyrb53(text, seed).toString(16).padStart(14, "0")).join("");
 }

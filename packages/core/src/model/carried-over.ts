@@ -1,16 +1,18 @@
 import type { ContentBlock } from "@skein/protocol";
 import type { Carry, LeftOut, ModelAbilities, Turn } from "../ports/model.ts";
 
-/** Who reads a conversation that other models may have written. */
+/** The model that reads a conversation that other models may have written. */
 export interface Reader {
   /** The name of the model, as `carry` has it. */
   readonly name: string;
-  /** Whether the model reads what Claude alone can read: signed thinking, tools that the provider ran. */
+  /**
+   * Whether the model can read what only Claude can read: signed thinking, and results of tools that the provider ran.
+   */
   readonly readsClaude: boolean;
   readonly abilities: Pick<ModelAbilities, "images" | "pdf">;
 }
 
-/** The conversation as one model can read it, and what had to be left out. The same array if nothing had. */
+/** The conversation as one model can read it, and what had to be left out. The same array if nothing was left out. */
 export function carriedOver(
   turns: readonly Turn[],
   reader: Reader,

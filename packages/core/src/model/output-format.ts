@@ -2,29 +2,32 @@ import { type Failure, type JsonObject, type ToolSchema, isJsonObject } from "@s
 import type { ModelAbilities, ModelCall } from "../ports/model.ts";
 import { answerTool } from "./answer-tool.ts";
 
-/** How the shape of an answer is asked for: by the provider's own means, else by a tool, else in words. */
+/**
+ * How the schema of an answer is given to the model: by the provider's own option, else by a tool, else in the system
+ * prompt.
+ */
 export interface AskedOutput {
-  /** The schema as the provider takes it; undefined if it would reject the schema, or knows none. */
+  /** The schema in the provider's form; undefined if the provider would reject it, or accepts no schemas. */
   readonly schema: JsonObject | undefined;
   readonly name: string;
-  /** The system prompt, with what the model has to know if the provider is not told the schema. */
+  /** The system prompt, with instructions for the answer if the provider is not given the schema. */
   readonly system: string;
-  /** The tool whose input is the answer, if the shape is asked for by one. */
+  /** The tool whose input is the answer, if a tool is used for the schema. */
   readonly tool: ToolSchema | undefined;
 }
 
 /**
- * Keywords that Anthropic's and OpenAI's grammars reject. The answer is checked against the whole schema afterwards, so that the
- * provider may know less of it.
+ * Keywords that Anthropic's and OpenAI's grammars reject. The answer is checked against the whole schema afterwards, so
+ * these keywords can be left out.
  */
 const NOT_IN_GRAMMARS = new Set([
   ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format".split(" "),
   ..."minItems maxItems uniqueItems minProperties maxProperties propertyNames default examples $schema".split(" "),
 ]);
-/** Keywords with which a schema says more than a grammar can. */
+/** Keywords that a grammar cannot express. */
 const BEYOND_GRAMMARS = ["$ref", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems"];
 
-/** How this call asks for its shape. */
+/** How this call gives the schema of its answer to the model. */
 export function askedOutput(call: ModelCall, abilities: ModelAbilities): AskedOutput | undefined {
   const { output, system, tools } = call;
   if (!output) return undefined;
@@ -38,18 +41,21 @@ export function askedOutput(call: ModelCall, abilities: ModelAbilities): AskedOu
   return { schema: undefined, name, system: system === "" ? words : `${system}\n\n${words}`, tool };
 }
 
-/** Whether a failure says that the provider does not take the schema of the answer, which it was told. */
+/** Whether a failure says that the provider rejected the schema of the answer. */
 export function refusesSchema({ status, message }: Failure, call: ModelCall, abilities: ModelAbilities): boolean {
   if (status !== 400 && status !== 422) return false;
   return askedOutput(call, abilities)?.schema !== undefined && /schema|format|grammar|structured/i.test(message);
 }
 
-/** A schema as grammars take it: closed objects, no limits. Undefined if it says what they cannot. */
+/**
+ * A schema in the form that grammars accept: closed objects, no limits. Undefined if it has something that a grammar
+ * cannot express.
+ */
 function grammarOf(schema: JsonObject): JsonObject | undefined {
   if (BEYOND_GRAMMARS.some((keyword) => keyword in schema)) return undefined;
   const { properties } = schema;
   const isObject = schema["type"] === "object";
-  // An object without known fields, and one whose fields are free: a closed one would be empty.
+  // An object without known fields, or with additional ones: as a closed object it would be empty.
   if (isObject && (!isJsonObject(properties) || isJsonObject(schema["additionalProperties"]))) return undefined;
   const made: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {

@@ -6,7 +6,7 @@ type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 
-/** What an answer must be: a schema of zod 4, or any Standard Schema that can say its JSON Schema. */
+/** The schema of an answer: a zod 4 schema, or any Standard Schema that can give its JSON Schema. */
 export interface OutputSchema<Output> {
   readonly "~standard": {
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
@@ -15,25 +15,25 @@ export interface OutputSchema<Output> {
   };
 }
 
-/** How an answer is checked: what it holds, or a sentence for the model about what is wrong. */
+/** Checks an answer: returns its value, or a sentence for the model about the problem. */
 export interface OutputCheck<Output> {
   readonly schema: JsonObject;
   read(answer: string): Promise<{ readonly output: Output } | { readonly problem: string }>;
 }
 
-/** The check for a schema of a program. Throws `invalid` if a model cannot be told the schema. */
+/** The check for a program's schema. Throws `invalid` if the schema has no JSON Schema. */
 export function outputCheck<Output>(schema: OutputSchema<Output>): OutputCheck<Output> {
   const json = asJsonSchema(schema);
   return { schema: json, read: (answer) => readWith((value) => schema["~standard"].validate(value), answer) };
 }
 
-/** The check for a JSON Schema, as agents that are data have it. */
+/** The check for a JSON Schema, which agents that are stored as data have. */
 export function jsonOutputCheck(schema: JsonObject): OutputCheck<unknown> {
   const parsed = z.fromJSONSchema(schema);
   return { schema, read: (answer) => readWith((value) => parsed["~standard"].validate(value), answer) };
 }
 
-/** Rejects what is no JSON Schema of an object, which is all that providers take. */
+/** Rejects everything but a JSON Schema of an object, because providers accept nothing else. */
 export function checkOutputSchema(schema: JsonObject): void {
   const place = "output_schema";
   if (schema["type"] !== "object")
@@ -53,7 +53,7 @@ function asJsonSchema(schema: OutputSchema<unknown>): JsonObject {
   if (say === undefined && !(schema instanceof z.core.$ZodType))
     throw new KnownError(
       "invalid",
-      "output: Expected a schema of zod 4, or a Standard Schema that can say its JSON Schema.",
+      "output: Expected a zod 4 schema, or a Standard Schema that can give its JSON Schema.",
     );
   const { $schema: _, ...json } =
     schema instanceof z.core.$ZodType
@@ -91,9 +91,9 @@ function nameOf(step: unknown): string {
 }
 
 /**
- * The JSON of an answer: all of it, or one object after words of the model, also in a code fence.
+ * The JSON of an answer: the whole text, or one object after other text, also in a code fence.
  *
- * An object inside of another is never taken for the answer: it would be a part of one that was cut off.
+ * An object inside another object is never used as the answer: it would be part of an answer that was cut off.
  */
 function jsonIn(answer: string): unknown {
   const text = answer.trim();

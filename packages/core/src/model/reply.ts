@@ -8,11 +8,11 @@ interface Block {
   json: string;
 }
 
-/** No model writes more in one answer: what does is broken, and would fill the memory. */
+/** The most characters of one answer. A longer answer is a fault of the provider, and would fill the memory. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
 /**
- * Puts an answer together from its stream, which is in the words of the Messages API.
+ * Assembles an answer from its stream, which has the format of the Messages API.
  *
  * `by` is the name of a model that is not Claude: its thinking is marked, because no other model reads it.
  */
@@ -29,7 +29,7 @@ export function createReply(by?: string) {
     for (const piece of Object.values(delta)) characters += typeof piece === "string" ? piece.length : 0;
     if (characters > MOST_CHARACTERS)
       throw new ModelFailure(
-        { code: "stream_broken", message: "The model's answer does not end: it has more than 32 million characters." },
+        { code: "stream_broken", message: "The model's answer has more than 32 million characters, so it was ended." },
         { retryable: false },
       );
   }
@@ -66,7 +66,7 @@ export function createReply(by?: string) {
           ended = true;
       }
     },
-    /** The provider itself says that the answer failed: then nothing of it is counted. */
+    /** Called when the provider itself reports that the answer failed: nothing of the answer is counted then. */
     forget(): void {
       message = undefined;
     },
@@ -94,14 +94,14 @@ function markedBy(block: ContentBlock, by: string | undefined): ContentBlock {
   return by !== undefined && isOwn ? { ...block, carry: { by, data: null } } : block;
 }
 
-/** A call as the API takes it back. */
+/** A tool call in a form that the API accepts in a later request. */
 const Call = z.looseObject({
   id: z.string().regex(/^[a-zA-Z0-9_-]+$/),
   name: z.string().min(1).max(200),
   input: z.record(z.string(), z.unknown()),
 });
 
-/** What a model says is an edge: blocks and numbers that make no sense never become facts. */
+/** The answer of a model is untrusted input: invalid blocks and numbers never become facts. */
 function checkReply(content: readonly ContentBlock[], usage: Usage): void {
   const blocks = content.map((block) => (block.type === "tool_use" ? Call : ContentBlock).safeParse(block));
   const problems = [...blocks, Usage.safeParse(usage)];
@@ -109,7 +109,7 @@ function checkReply(content: readonly ContentBlock[], usage: Usage): void {
   if (!issue) return;
   const place = issue.path.join(".");
   throw new ModelFailure(
-    { code: "stream_broken", message: `The model's answer makes no sense. ${place}: ${issue.message}` },
+    { code: "stream_broken", message: `The model's answer is invalid. ${place}: ${issue.message}` },
     { retryable: true },
   );
 }
@@ -138,8 +138,8 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
 function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
   const input = parsedOrUndefined(target.json);
-  // The tool is told by its schema that the input does not fit; the text is kept so that people can see what came. No
-  // model takes back an input that is no object.
+  // The call is answered with an error about its schema. The text is kept so that people can see what arrived. No model
+  // accepts an input that is not an object.
   const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
   target.block["input"] = isObject ? input : { unparsable: target.json };
 }

@@ -3,7 +3,7 @@ import type { ChosenSandboxMode } from "./sandbox-mode.ts";
 
 type CapRules = Pick<KeyPolicy, "concurrentRuns" | "spendPerDayUsd" | "spendAskAtPercent">;
 
-/** What a key and its server are, as far as its rules depend on it. */
+/** What the rules of a key depend on: the key and its server. */
 export interface ExplainedKey {
   readonly name: string;
   readonly tenant: string;
@@ -14,16 +14,16 @@ export interface ExplainedKey {
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   readonly sandboxProblem: string | undefined;
-  /** Whether the operator opened Claude Code to this key by name, sandbox or not. */
+  /** Whether the operator opened Claude Code to this key by name, with or without a sandbox. */
   readonly isOpened: boolean;
 }
 
-/** What a key can do, a sentence for each rule. */
+/** What a key can do: one sentence for each rule. */
 export function explainPolicy(key: ExplainedKey): readonly string[] {
   const { name, tenant, scopes, policy } = key;
   const head = `The key "${name}" belongs to the tenant "${tenant}" and has the scope ${scopes.join(", ")}.`;
   if (!scopes.some((scope) => scope === "run" || scope === "admin"))
-    return [head, "It runs nothing: running needs the scope run or admin."];
+    return [head, "It cannot run anything: that needs the scope run or admin."];
   return [
     head,
     claudeSentence(key),
@@ -59,7 +59,9 @@ function inDollars(amount: number): string {
   return `$${amount < 0.01 ? amount.toFixed(6) : amount.toFixed(2)}`;
 }
 
-/** Whether a key runs Claude Code: an admin's, one that was opened by name, and every run key behind walls that stand. */
+/**
+ * Whether a key may run Claude Code: an admin key, a key that the operator named, or any run key if the sandbox works.
+ */
 export function mayRunClaude({ scopes, isOpened, sandbox, sandboxProblem }: ClaudeRights): boolean {
   if (sandbox.mode === "required" && sandboxProblem !== undefined) return false;
   return scopes.includes("admin") || isOpened || (sandbox.mode === "required" && sandboxProblem === undefined);
@@ -79,8 +81,8 @@ function sandboxSentence({ sandbox: { mode, because }, sandboxProblem }: Explain
   if (mode === "off") return `Sandbox: off, ${why}. Programs of its sessions run as the server's user.`;
   if (sandboxProblem === undefined) return `Sandbox: ${mode}, ${why}. Programs of its sessions see only their session.`;
   return mode === "required"
-    ? `Sandbox: required, ${why}. It cannot be had, so programs that a model steers are off.`
-    : `Sandbox: preferred, ${why}. It cannot be had, so programs of its sessions run as the server's user. ${sandboxProblem}`;
+    ? `Sandbox: required, ${why}. There is none on this machine, so programs that a model controls are off.`
+    : `Sandbox: preferred, ${why}. There is none on this machine, so programs of its sessions run as the server's user. ${sandboxProblem}`;
 }
 
 function listed(list: readonly string[] | undefined, all: string): string {

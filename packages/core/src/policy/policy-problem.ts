@@ -1,8 +1,11 @@
 import { type KeyPolicy, type Policy, isHostAmong, policyOf } from "./policy.ts";
 
-/** What a server has, which its policy may name. */
+/** What a server has that its policy may name. */
 export interface KnownNames {
-  /** Of tools: those of this server's code, of Claude Code, and of MCP servers by the beginning of their names, which ends with `__`. */
+  /**
+   * Names of tools: of this server's code, of Claude Code, and of MCP servers. An MCP server is given by the prefix of
+   * its tools, which ends with `__`.
+   */
   readonly tools: readonly string[];
   readonly folders: readonly string[];
   /** Folders in which requests choose freely. */
@@ -12,13 +15,16 @@ export interface KnownNames {
   readonly bypassPermissions: boolean;
 }
 
-/** What is wrong with a policy, as a sentence that says where; undefined if nothing is. Looked at before anything runs. */
+/**
+ * The problem of a policy, as a sentence that says where it is; undefined if there is none. Checked before anything
+ * runs.
+ */
 export function policyProblem(policy: Policy, known: KnownNames): string | undefined {
   const { keys, tenants, agents, ...general } = policy;
   const own = ruleProblem(general, known);
   if (own !== undefined) return `policy.${own}`;
   for (const [name, rules] of Object.entries(keys)) {
-    // With the general rules: what one of them closes, the other one must not count on.
+    // Together with the general rules: a rule of the key must not depend on something that a general rule closes.
     const whole = policyOf(policy, { name, tenant: "" });
     const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
     if (problem !== undefined) return `policy.keys.${name}.${problem}`;
@@ -33,10 +39,10 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   return undefined;
 }
 
-/** A share of a cap that is not there asks for nothing. */
+/** A share of a cap that is not set has no effect. */
 function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
   return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
-    ? "spendAskAtPercent: There is no spendPerDayUsd that this could be a part of. Set both, or leave it out."
+    ? "spendAskAtPercent: It is a share of spendPerDayUsd, which is not set. Set both, or leave it out."
     : undefined;
 }
 

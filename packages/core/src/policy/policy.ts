@@ -4,19 +4,19 @@ import { z } from "zod";
 /**
  * What the operator of a server allows its keys. The operator decides; a request may only ask for less.
  *
- * What is left out is not narrowed: a key without rules may use everything that this server has. A rule of a key stands in place
- * of the general rule of the same name.
+ * A rule that is not set limits nothing: a key without rules may use everything that this server has. A rule of a key
+ * replaces the general rule of the same name.
  */
 
 /**
- * Whether programs that a model can steer run in a sandbox: `required` runs none without one, `preferred` uses one where it can
- * be had, `off` never uses one.
+ * Whether programs that a model can control run in a sandbox: `required` runs none without a sandbox, `preferred` uses
+ * a sandbox where there is one, `off` never uses one.
  */
 export const SandboxMode = z.enum(["off", "preferred", "required"]);
 export type SandboxMode = z.infer<typeof SandboxMode>;
 
-/** A name, or the beginning of one with `*` at its end. */
-const NamePattern = z.string().regex(/^[^\s*]+\*?$|^\*$/, "Expected a name, or the beginning of one and *.");
+/** A name, or the beginning of a name followed by `*`. */
+const NamePattern = z.string().regex(/^[^\s*]+\*?$|^\*$/, "Expected a name, or the beginning of a name followed by *.");
 
 /** `*.example.com` is every name below example.com, and not example.com itself. */
 export const HostPattern = z
@@ -29,7 +29,7 @@ const spending = {
   concurrentRuns: z.int("Expected a whole number of runs.").min(1).max(100_000).optional(),
   /** Dollars that runs may cost within a day (UTC). */
   spendPerDayUsd: z.number().min(0.000001, "Expected a millionth of a dollar or more.").max(1_000_000_000).optional(),
-  /** At this part of the cap people are asked before the next call (80 unless told); false asks nobody. */
+  /** At this share of the cap, people are asked before the next call (default: 80); false asks nobody. */
   spendAskAtPercent: z.union([z.int().min(1).max(99), z.literal(false)]).optional(),
 };
 

@@ -37,7 +37,7 @@ export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
   };
 }
 
-/** What a session may do and this key may not: a key does not go on with what it could not have begun. */
+/** What a session may do and this key may not. A key cannot continue a session that it could not have begun. */
 export function moreThan(session: KeyPolicy, key: KeyPolicy): string | undefined {
   const lists = [
     ["tools", session.tools, key.tools],

@@ -14,7 +14,9 @@ export interface ChosenSandboxMode {
   readonly because: string;
 }
 
-/** The mode of a server whose operator chose none: one person on their own machine may go without, everybody else may not. */
+/**
+ * The sandbox mode if the operator chose none: off for one person on their own machine, required for everybody else.
+ */
 export function chosenSandboxMode(chosen: SandboxMode | undefined, situation: ServerSituation): ChosenSandboxMode {
   if (chosen !== undefined) return { mode: chosen, because: "the operator chose it" };
   const { isLoopback, keys } = situation;

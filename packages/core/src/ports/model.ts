@@ -13,8 +13,8 @@ import type {
 export type Turn = Omit<Message, "id">;
 
 /**
- * What only the model that wrote a block can read: signatures, reasoning items, encrypted content. It stands in the block
- * as `carry`, whole and unread, so that it survives a crash, a fork, an export and a move.
+ * What only the model that wrote a block can read: signatures, reasoning items, encrypted content. It is stored
+ * unchanged in the block's `carry`, so that it survives a crash, a fork, an export and a move.
  */
 export interface Carry {
   /** The name of the model that wrote the block. No other model is shown `data`. */
@@ -23,10 +23,11 @@ export interface Carry {
 }
 
 /**
- * One call of a model in the words of the log.
+ * One call of a model, in the format of the log.
  *
- * It follows from the log alone: the same now, after a crash, and whenever somebody asks what the model saw. It has no key,
- * no time and no chance in it.
+ * It is computed from the log alone: it is the same now, after a crash, and whenever somebody asks what the model saw.
+ * It
+ * contains no key, no time and nothing random.
  */
 export interface ModelCall {
   /** The name that the agent or the prompt has for the model. */
@@ -35,10 +36,10 @@ export interface ModelCall {
   readonly system: string;
   /** The conversation: blocks as they stand in the log, every tool call with its result. */
   readonly turns: readonly Turn[];
-  /** The list that `turns` begins with, if it is the same array in every call of the session and only grows. */
+  /** The array that `turns` begins with, if it is the same array in every call of the session and only grows. */
   readonly growing?: readonly Turn[];
   readonly tools: readonly ToolSchema[];
-  /** Tools that the provider runs itself, in the words of the provider. */
+  /** Tools that the provider runs itself, in the provider's own format. */
   readonly serverTools: readonly JsonObject[];
   /** `none`: the tools are shown, so that the prefix in the cache stays the same, and may not be used. */
   readonly toolChoice: "auto" | "none";
@@ -50,7 +51,7 @@ export interface ModelCall {
   readonly caches: boolean;
   /** The shape of the final answer, if it has one. */
   readonly output?: OutputFormat;
-  /** Settings in the words of the provider, as the agent has them. */
+  /** Settings in the provider's own format, from the agent's configuration. */
   readonly extra: JsonObject;
   readonly betas: readonly string[];
   /** The container of code execution that earlier calls used. */
@@ -62,22 +63,22 @@ interface OutputFormat {
   readonly name: string;
   /** A JSON Schema whose root is an object. */
   readonly schema: JsonObject;
-  /** The provider rejected the schema before: the answer is asked for by a tool. */
+  /** The provider rejected the schema before, so a tool is used to get the answer. */
   readonly isRefused?: true;
 }
 
 /** What is sent for a call. */
 export interface PreparedCall {
-  /** The API whose words the body has. `none`: nothing is sent, because the model cannot be asked. */
+  /** The API that the body is made for. `none`: nothing is sent, because the model cannot be called. */
   readonly api: "messages" | "responses" | "chat_completions" | "ai_sdk" | "none";
   readonly body: JsonObject;
-  /** What of the conversation this model is not shown, because only another model can read it. */
+  /** The parts of the conversation that are not sent to this model, because only another model can read them. */
   readonly leftOut: readonly LeftOut[];
 }
 
 /** A block that was taken out of a request or replaced by a sentence. */
 export interface LeftOut {
-  /** The place of its turn in the call. */
+  /** The index of the block's turn in the call. */
   readonly turn: number;
   /** The type of the block. */
   readonly block: string;
@@ -95,13 +96,13 @@ export interface ModelReply {
   readonly containerId: string | null;
 }
 
-/** What a model can do. What it cannot is left out of a request, and said. */
+/** What a model can do. A request leaves out what its model cannot do, and says so. */
 export interface ModelAbilities {
   readonly tools: boolean;
   readonly images: boolean;
   readonly pdf: boolean;
   readonly thinking: boolean;
-  /** Answers of a given shape, held to it by the provider. */
+  /** The provider guarantees that answers follow a given schema. */
   readonly output: boolean;
 }
 
@@ -110,22 +111,25 @@ export interface ModelAbilities {
  *
  * 1. `prepare` is pure: the same call gives the same body, in any process. `call` sends that body.
  * 2. `call` makes exactly one request and never repeats it: retries are facts of the loop.
- * 3. The stream is told in the words of the Messages API, whoever answers: `message_start`, blocks with their deltas,
- *    `message_delta` with the stop reason and the counts, `message_stop`. The deltas joined are the content of the reply.
- * 4. An answer counts only if the provider itself said its end. A request that is rejected, a stream that breaks off or makes
- *    no sense throws a `ModelFailure`, with what the stream had counted.
- * 5. Counts are exact: cached tokens are not counted as input again, reasoning is part of the output. What the provider did
- *    not tell is not invented.
- * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64). What the provider needs to see again is in
+ * 3. The stream has the format of the Messages API, whichever provider answers: `message_start`, blocks with their
+ * deltas,
+ * `message_delta` with the stop reason and the counts, `message_stop`. The deltas joined are the content of the reply.
+ * 4. An answer counts only if the provider itself ended it. A request that is rejected, and a stream that breaks off or
+ * is
+ *    invalid, throw a `ModelFailure` with what the stream had counted.
+ * 5. Counts are exact: cached tokens are not counted as input again, reasoning is part of the output. Counts that the
+ *    provider did not send are not invented.
+ * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64). What the provider needs to see again is
+ * in
  *    `carry` and comes back as it was; what another model wrote there is not sent, and `leftOut` says so.
  * 7. The signal ends the request at once. Silence ends it too.
  * 8. No key and no header is in an error.
  */
 export interface Model {
-  /** The answers are made up: they cost nothing and are marked. */
+  /** The answers are simulated: they cost nothing and are marked. */
   readonly simulated?: boolean;
   readonly abilities: ModelAbilities;
-  /** The price that the operator gave the model. Without one the table of known prices holds. */
+  /** The price that the operator set for the model. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
   /** What is sent for this call. */
   prepare(call: ModelCall): PreparedCall;
@@ -137,7 +141,10 @@ export interface Model {
 
 /** The models of a process, by their names. */
 export interface ModelCatalog {
-  /** Learns which models were added or changed. Called before a session of the tenant is driven. `isUrgent`: just now. */
+  /**
+   * Reads which models were added or changed. Called before a session of the tenant is driven. `isUrgent`: without
+   * using a recent result.
+   */
   refresh(tenant: string, options?: { readonly isUrgent: boolean }): Promise<void>;
   /** The model of this name. An unknown one is a model whose calls fail with a sentence. */
   named(tenant: string, name: string): Model;

@@ -19,7 +19,7 @@ export interface RecordPut {
   readonly id: string;
   readonly value: unknown;
   readonly fields?: Readonly<Record<string, string | readonly string[]>>;
-  /** The version that the caller knows; 0 if the record must not exist yet. Without it the last put wins. */
+  /** The version that the caller knows; 0 if the record must not exist yet. Without `expect`, the last put wins. */
   readonly expect?: number;
 }
 
@@ -33,7 +33,7 @@ export interface RecordQuery {
 }
 
 /**
- * A small place for what is not a session. Rules, tested on every store:
+ * Stores small data that is not a session. Rules, tested on every store:
  *
  * - `put` takes one or several records, all or none; a version that is not the expected one is refused with `conflict`
  *   (`already_exists` for an expected 0), and nothing is changed.
@@ -47,7 +47,7 @@ export interface Records {
   put(puts: readonly RecordPut[]): Promise<readonly StoredRecord[]>;
   /** One page; `cursor` is for the next one, and null at the end. */
   list(query: RecordQuery): Promise<{ readonly items: readonly StoredRecord[]; readonly cursor: string | null }>;
-  /** Every record of every tenant, in no order: for whoever moves or checks a whole store. */
+  /** Every record of every tenant, in no order: for moving or checking a whole store. */
   scan(): AsyncIterable<StoredRecord>;
   /** Deletes a record. Returns whether there was one. */
   delete(tenant: string, kind: string, id: string): Promise<boolean>;

@@ -12,16 +12,20 @@ export interface Claimed {
   readonly lease: Lease;
   readonly lastSequence: number;
   readonly clock: LeaseClock;
-  /** Whether the log was created with this lease. Then a run in it was begun by this worker, and is not taken up from another. */
+  /**
+   * Whether the log was created with this lease. A run in it was then begun by this worker, not taken over from
+   * another.
+   */
   readonly begins: boolean;
   /**
-   * Give the session back at the first end of a step after this time (ms since 1970), due again, although it has more to
-   * do: others wait for the place. What is running is not cut short.
+   * When to give the session back although it has more to do, because other sessions wait for the place (ms since
+   * 1970). The session is given back, due again, at the first end of a step after this time. Nothing that runs is cut
+   * short.
    */
   readonly yieldAt?: number;
-  /** Begin no other run than this one. With another prompt in the queue, give the session back, due again. */
+  /** Begin only this run. If another prompt is next in the queue, give the session back, due again. */
   readonly onlyRun?: string;
-  /** Why the run may spend nothing more, as a sentence: end it with that. */
+  /** Why the run may not spend more, as a sentence. The run ends with it. */
   readonly refusal?: string;
   /**
    * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or

@@ -1,31 +1,31 @@
 import type { Readable, Writable } from "node:stream";
 
 /**
- * Where programs run that a model can steer: Claude Code and its children, shell commands, MCP servers.
+ * Runs programs that a model can control: Claude Code and its children, shell commands, MCP servers.
  *
- * A program sees a read-only system, the places that it was given, and nothing else. Whatever the driver cannot keep out is
+ * A program sees a read-only system, the places that it was given, and nothing else. What the sandbox cannot prevent is
  * named in `walls`. A program ends with its server, and everything that it started ends with it.
  */
 export interface Sandbox {
   readonly walls: SandboxWalls;
-  /** Starts a program. What it cannot start (a folder is missing, the program is not there) is told by `ended`. */
+  /** Starts a program. If it cannot be started (a folder or the program is missing), `ended` tells why. */
   start(program: SandboxedProgram): SandboxedProcess;
 }
 
-/** What a program is kept from. `false` is a hole that an operator has to know of. */
+/** What a sandbox prevents. `false` is a hole that an operator has to know about. */
 export interface SandboxWalls {
   readonly driver: string;
-  /** It reads and writes only the places it was given. */
+  /** The program reads and writes only the places that it was given. */
   readonly files: boolean;
-  /** It reaches no address but its own loopback. */
+  /** The program reaches no address but its own loopback. */
   readonly network: boolean;
-  /** It sees no process but its own, and nothing that it starts survives it. */
+  /** The program sees only its own processes, and nothing that it starts survives it. */
   readonly processes: boolean;
-  /** Its calls to the kernel are filtered. */
+  /** The program's system calls are filtered. */
   readonly kernelCalls: boolean;
   /** A sentence for an operator. */
   readonly summary: string;
-  /** Which limits hold, and by what, as a sentence. */
+  /** Which limits are enforced, and by what, as a sentence. */
   readonly limits: string;
 }
 
@@ -35,22 +35,22 @@ export interface SandboxedProgram {
   readonly args: readonly string[];
   /** One of the places, or a folder below one. */
   readonly cwd: string;
-  /** The whole environment: nothing of the server's own is passed on. */
+  /** The whole environment: no variable of the server is passed on. */
   readonly env: Readonly<Record<string, string>>;
   readonly places: readonly SandboxPlace[];
   readonly limits?: SandboxLimits;
-  /** For how long the program may go on without another `allow`; as long as the server lives if it is left out. */
+  /** How long the program may run without another `allow`. Default: as long as the server lives. */
   readonly goodForMs?: number;
 }
 
-/** A file, folder or socket that a program sees. It has the same path inside unless `inside` says another one. */
+/** A file, folder or socket that a program sees. `inside` is its path in the sandbox. Default: the same path. */
 export interface SandboxPlace {
   readonly path: string;
   readonly access: "read" | "write";
   readonly inside?: string;
 }
 
-/** What is left out is not limited. */
+/** Limits of a program. A limit that is left out is not enforced. */
 export interface SandboxLimits {
   /** Bytes of data that one process may have. */
   readonly memoryBytes?: number;
@@ -58,47 +58,47 @@ export interface SandboxLimits {
   readonly totalMemoryBytes?: number;
   /** Processes of the program, all together. */
   readonly processes?: number;
-  /** Bytes of the largest file that it may write. */
+  /** Bytes of the largest file that the program may write. */
   readonly fileBytes?: number;
-  /** Bytes of its temporary folder, which is kept in memory. */
+  /** Bytes of the program's temporary folder, which is kept in memory. */
   readonly temporaryBytes?: number;
   /** Seconds of CPU time of the program and everything that it started, together. */
   readonly cpuSeconds?: number;
-  /** Bytes on disk of the folders that it may write to, together. */
+  /** Bytes on disk of all folders that the program may write to, together. */
   readonly folderBytes?: number;
 }
 
-/** Where the programs of one session run: the folder that is its own, and the sandbox around them. */
+/** Where the programs of one session run: the session's own folder, and the sandbox around them. */
 export interface Workplace {
-  /** For tools that were given no folder. */
+  /** The folder for tools that were given none. */
   readonly folder: string;
   /** Undefined: no sandbox is wanted, or one is preferred that this machine does not have. */
   readonly sandbox: Sandbox | undefined;
-  /** Why programs that a model steers are off in this session, as a sentence for the model. */
+  /** Why programs that a model controls are off in this session, as a sentence for the model. */
   readonly refusal?: string | undefined;
-  /** Told when a program was refused for that reason. */
+  /** Called when a program was rejected because of `refusal`. */
   readonly onRefused?: (() => Promise<void>) | undefined;
   readonly limits?: SandboxLimits | undefined;
-  /** Opens a way out of one sandbox to the hosts that the session may call. Left out, or undefined: it may call none. */
+  /** Opens network access from one sandbox to the hosts that the session may call. Left out, or undefined: no hosts. */
   readonly openHosts?: (() => Promise<HostGate | undefined>) | undefined;
 }
 
-/** The way out of one sandbox to the hosts that were opened for it. */
+/** Network access from one sandbox to the hosts that were opened for it. */
 export interface HostGate {
   /** The socket that the sandbox has to see. */
   readonly place: SandboxPlace;
-  /** The variables that lead programs there. */
+  /** The environment variables that make programs use the gate. */
   readonly env: Readonly<Record<string, string>>;
   close(): void;
 }
 
 export interface SandboxedProcess {
-  /** Of the outermost process, which is the number of its group too; undefined if it could not be started. */
+  /** The process id of the outermost process, which is also its group; undefined if it could not be started. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** The program may go on for so long, from now, without another word of this server. */
+  /** Lets the program run for this time, from now, without another `allow`. */
   allow(ms: number): void;
   /** SIGKILL ends the program and everything that it started; other signals reach the program alone. */
   kill(signal: NodeJS.Signals): void;

@@ -19,7 +19,7 @@ import type { Records } from "./records.ts";
 /** The right to drive one session for a while. Nobody else can append facts of the driver to it meanwhile. */
 export interface Lease {
   readonly sessionId: string;
-  /** Only grows: a claim and a release each raise it, so a writer with an old one is recognised and refused. */
+  /** Only grows: a claim and a release each raise it, so a writer with an old fence is recognised and rejected. */
   readonly fence: number;
   readonly owner: string;
   readonly leaseMs: number;
@@ -32,7 +32,7 @@ export type UsageKey = "day" | "model" | "agent" | "session" | "project" | "key"
 export interface UsageQuery {
   readonly tenant: string;
   readonly by: UsageKey;
-  /** Adds up by two things at once, such as day and model. Another one than `by`. */
+  /** Groups by a second key as well, such as day and model. Must differ from `by`. */
   readonly secondKey?: UsageKey | undefined;
   readonly agentId?: string;
   /** Only of this session. */
@@ -40,7 +40,7 @@ export interface UsageQuery {
   /** The first moment that counts, and the first that no longer does, as ISO 8601 in UTC. */
   readonly from?: string;
   readonly to?: string;
-  /** Days are those of a time zone with these shifts; without them those of UTC. */
+  /** The offsets of the time zone whose days are used. Default: UTC. */
   readonly shifts?: readonly ZoneShift[] | undefined;
 }
 
@@ -56,8 +56,8 @@ export interface AppendOptions {
   /** Refuse with `lease_lost` unless this is the current lease. The append renews it. */
   readonly lease?: Lease;
   /**
-   * Idempotency: the first append with this key is kept, the next ones are answered with what it stored.
-   * Another fingerprint under the same key is refused with `key_reused`. The stored row points into the log and holds no answer.
+   * Idempotency key: the first append with this key is stored, and later ones get the same result. The same key with
+   * another fingerprint is rejected with `key_reused`. The stored row refers to the log and contains no answer.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
   /** Create the session with its first lease, fence 1, so that its creator can drive it without a second transaction. */
@@ -104,7 +104,7 @@ export interface DueQuery {
   readonly before: number;
   /** Only this session, leased or not. Without it, only sessions that nobody has a lease of. */
   readonly sessionId?: string;
-  /** At most so many of one tenant, those that have waited longest. */
+  /** The most sessions of one tenant, those that have waited longest. */
   readonly perTenant?: number;
   readonly limit?: number;
 }
@@ -143,9 +143,9 @@ export interface SessionFilter {
   readonly outcome?: Outcome;
   /** The model that the session asks. */
   readonly model?: string;
-  /** Only sessions that do not work for another one. */
+  /** Only sessions that are not subagents of another session. */
   readonly topLevel?: boolean;
-  /** Only sessions with a call of a tool of which nobody can say whether it took effect. */
+  /** Only sessions with a tool call for which it is unknown whether it took effect. */
   readonly hasUnknownEffect?: boolean;
   /** A session must have all of these tags. */
   readonly tags?: readonly string[];
@@ -163,7 +163,10 @@ export interface SessionFilter {
 
 /** A page of the list of sessions. */
 export interface SessionQuery extends SessionFilter {
-  /** The order: newest first by creation (`begun`, the default) or by the last run (`used`), the dearest first, or by title from A to Z. */
+  /**
+   * The order: newest first by creation (`begun`, the default) or by the last run (`used`), by cost with the most
+   * expensive first, or by title from A to Z.
+   */
   readonly order?: "begun" | "used" | "cost" | "title";
   readonly limit?: number;
   /** The cursor of the previous page. */
@@ -182,13 +185,13 @@ export interface OpenAwaitsQuery {
   readonly cursor?: string;
 }
 
-/** Which sessions changed: those that fit everything that is given. */
+/** Selects the sessions that changed and match every given field. */
 export interface ChangedQuery {
   readonly tenant: string;
   readonly agentId?: string;
   /** Only sessions whose last event was written at this time or later, as ISO 8601 in UTC. */
   readonly since?: string;
-  /** Only these sessions, as far as they are there. At most 1000. */
+  /** Only these sessions. Unknown ids are ignored. At most 1000. */
   readonly sessionIds?: readonly string[];
   readonly limit?: number;
   readonly cursor?: string;
@@ -200,7 +203,7 @@ export interface ChangedSession {
   readonly lastSequence: number;
 }
 
-/** What a list shows of a session beside its row. */
+/** What a list shows of a session in addition to its row. */
 export interface SessionSummary {
   readonly sessionId: string;
   /** The last message of a person or the model in the transcript, with the first 200 characters of its text. */
@@ -209,7 +212,7 @@ export interface SessionSummary {
     readonly text: string;
     readonly created_at: string;
   } | null;
-  /** The kinds of its open awaits, once for each. Nothing for a session that is idle. */
+  /** The kinds of its open awaits, each once. Empty for a session that is idle. */
   readonly openAwaits: readonly Await["kind"][];
 }
 
@@ -239,7 +242,7 @@ export interface PageOptions {
 }
 
 /**
- * Where logs live, and who may drive a session.
+ * Stores logs, and decides who may drive a session.
  *
  * Only `append` changes a session, and `delete` removes it. The rules, each of which is a test in
  * `testing/store-contract.ts` that every store runs:
@@ -249,8 +252,10 @@ export interface PageOptions {
  * 2. Ids are minted by the writer. Appending the same ids again returns what is stored, so an append whose answer was
  *    lost can be repeated.
  * 3. Facts of the driver need the current lease; a writer that lost or released its lease is refused, and nothing of
- *    its append is kept. The append that begins a session needs none, because nobody can drive what is not there yet.
- * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A session that is due is
+ * its append is kept. The append that begins a session needs none, because nobody can drive a session that does not
+ *    exist yet.
+ * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A session that
+ * is due is
  *    claimed by exactly one worker at a time; a wake-up that arrives while it is being put to sleep is not lost.
  * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no
  *    repeat, also when other processes write.
@@ -284,8 +289,8 @@ export interface Store {
   /** Owners that hold a lease now. An engine looks among them for dead processes of its own host. */
   owners(): Promise<readonly string[]>;
   /**
-   * Frees the leases of an owner that is dead, so that its sessions can be claimed at once: every lease, or only those that
-   * run out within a time (ms), which is what may be done if the owner is only silent.
+   * Frees the leases of a dead owner, so that its sessions can be claimed at once. `withinMs` frees only leases that
+   * expire within this time: use it if the owner is only silent.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
   /** Calls back for sessions that got events, from this process or another, and returns how to stop. A hint: only the log is the truth. */
@@ -316,12 +321,12 @@ export interface Store {
    * moves towards the end, so it may come twice and is never left out.
    */
   changed(query: ChangedQuery): Promise<Page<ChangedSession>>;
-  /** What a list shows of these sessions of a tenant, at most 200, beside their rows. In no order; what is not there is left out. */
+  /** Summaries of these sessions of a tenant, at most 200. In no order; unknown ids are left out. */
   summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
   /**
-   * Where a text stands in the transcripts of these sessions of a tenant, at most 200: the last messages of each that have it,
-   * at most `MOST_PLACES`, latest first. The text is compared with the JSON of the message, so that names of fields are found
-   * as well; upper and lower case are the same. `searchSessions` leaves out what nobody said.
+   * Finds a text in the transcripts of these sessions of a tenant (at most 200): for each, the last messages with the
+   * text, at most `MOST_PLACES`, latest first. The text is compared with the JSON of the message, so that names of
+   * fields are found as well; upper and lower case are the same. `searchSessions` removes those matches.
    */
   search(tenant: string, sessionIds: readonly string[], text: string): Promise<readonly TextPlace[]>;
   /** The checkpoints of a session, oldest first. */

@@ -12,7 +12,7 @@ export interface Subagents {
     toolUseId: string;
     agent: string;
     input: unknown;
-    /** What it may spend; null for as much as its own agent allows. */
+    /** What the subagent may spend; null for as much as its own agent allows. */
     maxCostMicros: number | null;
   }): Promise<{ readonly sessionId: string } | { readonly problem: string }>;
   /** Asks the session that works on a call to stop. A second call changes nothing. */
@@ -23,9 +23,9 @@ export interface Subagents {
     answer: {
       content: Content;
       isError: boolean;
-      /** What it spent, in pico-dollars as decimal text. */
+      /** What the subagent spent, in pico-dollars as decimal text. */
       costPicos: string;
-      /** What calls of it that broke off may have cost beyond that. */
+      /** What the subagent's interrupted calls may have cost beyond `costPicos`. */
       reservedMicros: number;
     },
   ): Promise<void>;

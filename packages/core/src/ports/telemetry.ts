@@ -1,4 +1,6 @@
-/** Something that took a while, with its place in a trace. Ids are hexadecimal: 32 digits for a trace, 16 for a span. */
+/**
+ * An operation with its duration and its place in a trace. Ids are hexadecimal: 32 digits for a trace, 16 for a span.
+ */
 export interface TelemetrySpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -10,7 +12,7 @@ export interface TelemetrySpan {
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: TelemetryAttributes;
-  /** Why it failed; left out if it did not. */
+  /** Why the operation failed; left out if it did not fail. */
   readonly error?: string;
 }
 
@@ -35,9 +37,7 @@ interface TelemetryLine {
   readonly trace?: { readonly traceId: string; readonly spanId: string };
 }
 
-/**
- * Tells a collector what happened. Nothing waits for it: what cannot be sent is dropped, and nothing else changes.
- */
+/** Sends spans, values and log lines to a collector. Nothing waits for it: what cannot be sent is dropped. */
 export interface Telemetry {
   span(span: TelemetrySpan): void;
   value(value: TelemetryValue): void;

@@ -27,7 +27,7 @@ export interface Tool {
   readonly policy: "once" | "repeatable";
   /** The time limit of a call, or of the wait for its answer. Null for none. */
   readonly timeoutMs: number | null;
-  /** Whether a person must allow this call before it runs. It may take its time to say so. */
+  /** Whether a person must allow this call before it runs. May be asynchronous. */
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   /** Returns the checked input, or throws an error whose message is a sentence for the model. */
   readonly parse: (input: unknown) => unknown;
@@ -39,7 +39,7 @@ export interface Tool {
   readonly notices?: readonly string[];
 }
 
-/** What a tool is given: as its zod schema says, or any object for a JSON Schema. */
+/** The type of a tool's input: from its zod schema, or any object for a JSON Schema. */
 type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
 
 /** The options of `defineTool`; the fields of `Tool` explain them. */
@@ -98,7 +98,7 @@ export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options:
   };
 }
 
-/** A rule that fails has not said no: then a person decides. */
+/** A rule that throws does not count as a no: a person decides. */
 function asks(rule: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
   try {
     const answer = rule();
@@ -168,7 +168,10 @@ export function resultContent(output: unknown): Content {
   return shortened(asJson(output));
 }
 
-/** As JSON, or a sentence about what JSON cannot hold: the tool has done its work, so this is no failure of it. */
+/**
+ * The output as JSON, or a sentence if JSON cannot represent it: the tool has done its work, so this is not a failure
+ * of the tool.
+ */
 function asJson(output: unknown): string {
   try {
     const json = JSON.stringify(output, (_, value: unknown) => {
@@ -176,7 +179,7 @@ function asJson(output: unknown): string {
       if (value instanceof Map) return [...value];
       return value instanceof Set ? [...value] : value;
     });
-    // A response, a stream: something without fields of its own, which would look like an empty object.
+    // A response or a stream has no fields of its own, and would look like an empty object.
     if (json !== undefined && (json !== "{}" || isPlain(output))) return json;
     return `[The tool returned a ${kindOf(output)}, which is not text. Return its text, or an object of plain values.]`;
   } catch (error) {
@@ -199,7 +202,8 @@ function sizedBlocks(blocks: ContentBlock[]): Content {
     .map((block) => {
       // A picture that the model cannot read would fail this call and every later one.
       const problem = imageProblem(block);
-      if (problem !== undefined) return { type: "text", text: `[The tool returned an image that is none. ${problem}]` };
+      if (problem !== undefined)
+        return { type: "text", text: `[The tool returned an image that is not valid. ${problem}]` };
       return typeof block["text"] === "string" ? { ...block, text: shortened(block["text"]) } : block;
     });
 }

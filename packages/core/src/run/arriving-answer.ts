@@ -4,7 +4,7 @@ import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol
 export interface Arrived {
   /** Which call it belongs to. */
   readonly callKey: string;
-  /** The message that it would become, and has been streamed as. */
+  /** The id of the message that the answer would become. Its drafts have this id. */
   readonly messageId: string;
   /** The model that the stream names; null until it has begun. */
   readonly model: string | null;
@@ -12,7 +12,7 @@ export interface Arrived {
   readonly usage: Usage;
   /** Whether the stream has sent its final counts, so that none is measured. */
   readonly isCounted: boolean;
-  /** The texts of the answer, without those that are empty. */
+  /** The texts of the answer, without empty ones. */
   readonly content: readonly ContentBlock[];
 }
 

@@ -5,7 +5,7 @@ import { type RunEnd, endWith } from "./rules.ts";
 
 /** The next model call, as far as it is known before it is made. */
 export interface NextCall {
-  /** Its model; null if only the answer will name it, as for Claude Code's "default". */
+  /** The model of the call; null if only the answer will name it, as for Claude Code's "default". */
   readonly model: string | null;
   /** The price that the operator gave the model. */
   readonly price?: ModelPrice | undefined;
@@ -29,14 +29,14 @@ function spentOut(state: SessionState, run: RunState, { model, price, now }: Nex
   const limited = budgets(state, run, now).filter(({ limit }) => limit !== null);
   for (const { of, spent, reserved, limit } of limited)
     if (limit !== null && spent + reserved >= limit)
-      return `The ${of} may cost ${dollars(limit)}, and ${dollars(spent)} is spent${held(reserved)}.`;
+      return `The ${of} has a budget of ${dollars(limit)}, and ${dollars(spent)} is spent${held(reserved)}.`;
   if (limited.length === 0) return undefined;
   // Without a price it is unknown when the limit is reached.
   if (model !== null && !price && !hasPrice(model))
-    return `The model ${model} has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.`;
+    return `The model ${model} has no price, so its budget cannot be enforced. Remove the budget, or use a model that has a price.`;
   const unknown = limited.find(({ unpriced }) => unpriced > 0);
   if (!unknown) return undefined;
-  return `The ${unknown.of} made a call of a model that has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.`;
+  return `The ${unknown.of} called a model that has no price, so its budget cannot be enforced. Remove the budget, or use a model that has a price.`;
 }
 
 function held(reserved: bigint): string {
@@ -57,7 +57,10 @@ export function affordableTokens(
   return Math.min(limit, Number((left - exactCost(input).total) / exactCost(output).total));
 }
 
-/** What the budgets of the run and of its session leave, subagents and reservations counted, in pico-dollars. Null without a budget. */
+/**
+ * What the budgets of the run and of its session leave after subagents and reservations, in pico-dollars. Null without
+ * a budget.
+ */
 export function leftToSpend(state: SessionState, run: RunState, now: number): bigint | null {
   const left = budgets(state, run, now).flatMap(({ spent, reserved, limit }) =>
     limit === null ? [] : [limit - spent - reserved],
@@ -69,7 +72,7 @@ export function leftToSpend(state: SessionState, run: RunState, now: number): bi
 interface Budget {
   readonly of: "run" | "session";
   readonly spent: bigint;
-  /** What calls that broke off may have cost beyond that. */
+  /** What interrupted calls may have cost beyond `spent`. */
   readonly reserved: bigint;
   readonly limit: bigint | null;
   /** Calls whose cost is not in `spent`, because their model has no price. */
@@ -93,7 +96,7 @@ function hasPrice(model: string): boolean {
   return priceCall(model, { input_tokens: 1, output_tokens: 0 }) !== undefined;
 }
 
-/** An amount for a sentence. */
+/** Formats an amount for a sentence. */
 export function dollars(picos: bigint): string {
   return `$${(Number(picos) / 1e12).toFixed(6)}`;
 }

@@ -7,7 +7,7 @@ interface ParkedSession {
   readonly sessionId: string;
   readonly tenant: string;
   readonly parkedAt: string;
-  /** How often it was tried. */
+  /** How often driving the session was tried. */
   readonly attempts: number;
   /** The last error. */
   readonly problem: string;
@@ -105,7 +105,7 @@ export function createParking({ store, now, report }: ParkingDeps): Parking {
   };
 }
 
-/** A session is deleted: nothing is said of it any more. */
+/** Removes the record of a parked session, because the session is deleted. */
 export async function forgetParked(
   { records }: Pick<Store, "records">,
   { tenant, sessionId }: { readonly tenant: string; readonly sessionId: string },

@@ -12,8 +12,8 @@ import {
 import type { CallState, QueuedPrompt, RunState, SessionState } from "../log/state.ts";
 
 /**
- * The rules of a run, whichever runtime drives it: which prompt is next, when a run is over and why, what is said of a call
- * that has no result. Pure functions of the state; what a run may spend is in budget.ts.
+ * The rules of a run, whichever runtime drives it: which prompt is next, when a run is over and why, and which result a
+ * call gets that has none of its own. Pure functions of the state. The rules about money are in budget.ts.
  */
 
 /** How a run ends that does not complete. */
@@ -22,7 +22,7 @@ export interface RunEnd {
   readonly error: Failure;
 }
 
-/** How many workers may take a run up without progress. One more, and the run itself must be what kills them. */
+/** How many workers may take over a run without progress. After one more, the run is taken to be what kills them. */
 const POISON_AFTER = 5;
 
 /** The result of a call that had begun when its worker died. */
@@ -36,7 +36,7 @@ export function nextPrompt({ queue }: Pick<SessionState, "queue">): QueuedPrompt
   return queue.find(({ mode }) => mode === "interrupt") ?? queue[0];
 }
 
-/** Whether somebody cancelled the run, or a prompt waits that is to take its place. */
+/** Whether the run was cancelled, or a prompt waits that interrupts it. */
 export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequested }: RunState): boolean {
   return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
 }
@@ -61,7 +61,7 @@ export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWi
 function poisoning(run: RunState, lastProblem?: string): RunEnd | undefined {
   if (!isPoisoned(run)) return undefined;
   const because = lastProblem === undefined ? "" : ` The last time it ended with: ${lastProblem}`;
-  const message = `The run was taken up ${run.resumesWithoutProgress} times without getting any further.${because}`;
+  const message = `The run was taken over ${run.resumesWithoutProgress} times without progress.${because}`;
   return endWith({ code: "poisoned", message });
 }
 

@@ -15,7 +15,7 @@ export interface RuntimesDeps {
   readonly ids: Ids;
   /** The runtimes that this process has, by the name that an agent has for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
-  /** Sets sessions aside that fail whatever drives them. */
+  /** Parks sessions that fail whatever drives them. */
   readonly parking: Parking;
   /** Lets a run begin only within the operator's caps. */
   readonly capped?: ((runtime: Runtime) => Runtime) | undefined;

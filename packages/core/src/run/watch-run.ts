@@ -15,13 +15,13 @@ export interface WatchDeps {
 /** A run that somebody watches. */
 export interface WatchedRun {
   readonly sessionId: string;
-  /** The run that its prompt opens. A prompt that steers may be read by another run instead. */
+  /** The run that the prompt starts. A prompt that steers may be read by another run instead. */
   readonly runId: string;
   /** Where in the log to begin: before the first event of the run. */
   readonly after: number;
   /** The message of the prompt. Only needed by a watcher that begins after the prompt was accepted. */
   readonly messageId?: string | undefined;
-  /** Whether a run that reads the prompt in the place of this one is watched instead. Otherwise this one never starts. */
+  /** Whether to follow the run that reads the prompt instead of this one. Otherwise this one never starts. */
   readonly followsPrompt?: boolean;
   /**
    * Which wait for somebody ends the watching: none, one of the run itself, or one of any run of the session, because
@@ -40,7 +40,7 @@ type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiti
 
 /** What was seen of a run. */
 export interface SeenRun {
-  /** The run that was watched at last: the one that read the prompt, or the one that waits. */
+  /** The run that was watched last: the one that read the prompt, or the one that waits. */
   readonly runId: string;
   /** Null while the watching goes on, or if the reader went away. */
   readonly ending: RunEnding | null;
@@ -50,9 +50,9 @@ export interface SeenRun {
 
 /** One watching of one run. It is read once, as events or as items. */
 export interface RunWatch {
-  /** The events of the session, those of other runs included, until nothing more comes of the run for now. */
+  /** The events of the session, those of other runs included, until the run ends or waits. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;
-  /** The same, and in between the drafts of the steps. */
+  /** The events, and in between the drafts of the steps. */
   items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | DraftPiece>;
   seen(): SeenRun;
 }
@@ -113,11 +113,11 @@ type Progress = ReturnType<typeof createProgress>;
 function createProgress(watched: WatchedRun) {
   let { runId, messageId } = watched;
   let sequence = watched.after;
-  /** The run that is under way where the log was read to. */
+  /** The run in progress at the last event that was read. */
   let current: string | undefined;
   let hasStarted = false;
   let isReadByAnother = false;
-  /** Calls of the current run that were opened to wait and are not over. */
+  /** Calls of the current run that wait. */
   const open = new Set<string>();
 
   function endRun(): void {
@@ -128,7 +128,7 @@ function createProgress(watched: WatchedRun) {
   return {
     runId: () => runId,
     sequence: () => sequence,
-    /** False if nothing that was read can be waiting: then the session need not be looked at. */
+    /** False if nothing that was read can be waiting: the session then need not be checked. */
     mayWait: (): boolean => open.size > 0 && (watched.stopsAtWait === "session" || current === runId),
     add(event: Event): void {
       sequence = event.sequence;
@@ -160,7 +160,7 @@ function createProgress(watched: WatchedRun) {
 /** Finds out whether a run waits for somebody. */
 function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, progress: Progress) {
   const { now = Date.now } = deps;
-  /** The session and its subagents, as far as they were looked into. */
+  /** The session and its subagents, as far as they were read. */
   const family = new Set<string>();
   let found: { readonly runId: string; readonly awaiting: readonly Await[] } | undefined;
   let isDue = false;
@@ -184,7 +184,7 @@ function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, pr
   return {
     runId: () => found?.runId,
     awaiting: (): readonly Await[] => found?.awaiting ?? [],
-    /** Whether it waits after this event, which was read last. */
+    /** Whether the run waits after this event, which was read last. */
     async after(event: Event): Promise<boolean> {
       if (stopsAtWait === "never" || !(isDue || mayPause(event))) return false;
       isDue = false;
@@ -205,7 +205,7 @@ function isLate({ expires_at }: Await, now: number): boolean {
   return expires_at !== null && Date.parse(expires_at) <= now;
 }
 
-/** Calls back when a signal aborts, or at once if it has; answers how to call that off. */
+/** Calls back when a signal aborts, or at once if it has aborted. Returns a function that cancels this. */
 function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   signal?.addEventListener("abort", callback, { once: true });
   if (signal?.aborted) callback();

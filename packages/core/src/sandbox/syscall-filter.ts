@@ -68,7 +68,7 @@ const REFUSED: CallNumbers = {
 /** Of x64 only: access to hardware, and to tables of the processor. */
 const REFUSED_ON_X64 = [172, 173, 154];
 
-/** Refused to a process that needs no sockets: it speaks through its pipes. */
+/** Calls that are refused to a process that needs no sockets, because it communicates through its pipes. */
 const SOCKETS: CallNumbers = {
   socket: [41, 198],
   socketpair: [53, 199],
@@ -81,11 +81,11 @@ const SOCKETS: CallNumbers = {
 };
 
 interface ModeCall {
-  /** On x64 and on arm64, which has only the calls that name a folder. */
+  /** The call numbers on x64 and on arm64. arm64 has only the calls that take a folder. */
   readonly numbers: readonly (number | undefined)[];
   /** Which argument is the mode. */
   readonly mode: number;
-  /** Which argument has the flags, if the mode counts only for a file that is made. */
+  /** Which argument has the flags, if the mode matters only for a file that is created. */
   readonly flags?: number;
 }
 
@@ -107,7 +107,9 @@ const KERNELS = {
   arm64: { at: 1, audit: 0xc00000b7, clone: 220, socket: 198, ioctl: 29 },
 } as const;
 
-/** Both take what they are asked for from memory, which a filter cannot read. Programs go on with `clone` and `openat`. */
+/**
+ * Both calls take their arguments from memory, which a filter cannot read. Programs fall back to `clone` and `openat`.
+ */
 const IN_MEMORY = [435, 437]; // clone3, openat2
 /** The first number of the x32 calls, which x64 has for 32-bit programs. */
 const X32 = 0x40000000;
@@ -119,7 +121,7 @@ const SETUID_BITS = 0o6000;
 const MAKES_A_FILE = 0x400040;
 /** Unix, IPv4, IPv6, netlink. Others (vsock, packet, Bluetooth …) are not bound to the network namespace or are not needed. */
 const FAMILIES = [1, 2, 10, 16];
-/** Terminal commands that type into the terminal of whoever started the process: TIOCSTI, TIOCLINUX. */
+/** Terminal commands that put input into the terminal of the user who started the process: TIOCSTI, TIOCLINUX. */
 const TYPING = [0x5412, 0x541c];
 
 const EPERM = 1;
@@ -148,7 +150,7 @@ function onCall(number: number | undefined, index: number, tests: readonly Uint8
     instruction(0x15, number, [0, tests.length + 2]),
     load(argument(index)),
     ...tests,
-    // Whatever passed the tests above.
+    // All calls that passed the tests above.
     load(NUMBER),
   ];
 }

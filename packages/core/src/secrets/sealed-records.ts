@@ -8,13 +8,13 @@ const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   // Variables, headers and addresses of a session's MCP servers and hooks.
   claude_session: ["secrets"],
   secret: ["text"],
-  // The answer to a request that is sent again: it may have a webhook's secret.
+  // The stored answer for a repeated request: it may contain a webhook's secret.
   answer: ["answer"],
 };
 
 /**
- * Records whose secrets are sealed in the store and open for whoever uses these. Without a vault nothing is sealed, and a sealed
- * secret is a `secret_sealed` error when it is read.
+ * Records whose secrets are sealed in the store and readable through this wrapper. Without a vault nothing is sealed,
+ * and reading a sealed secret is a `secret_sealed` error.
  */
 export function sealedRecords(records: Records, vault: Vault | undefined): Records {
   const opened = (record: StoredRecord): StoredRecord => changed(record, (text, place) => openText(text, place, vault));
@@ -52,7 +52,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Seals with the first key every secret that is not, or that was sealed with another one. Returns how many records changed. */
+/** Seals every secret that is not sealed with the first key. Returns how many records changed. */
 export async function resealRecords(records: Records, vault: Vault): Promise<number> {
   let count = 0;
   for await (const record of records.scan()) {
@@ -77,8 +77,8 @@ export async function resealRecords(records: Records, vault: Vault): Promise<num
 const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
- * Before a server starts: refuses a store with secrets that were sealed with a key that it does not have, unless the operator says
- * that the key is lost. Then notes the key that seals from now on, unless told not to.
+ * Called before a server starts. Rejects a store with secrets that were sealed with a key that the server does not
+ * have, unless the operator says that the key is lost. Then records the key that seals from now on, unless told not to.
  */
 export async function checkSealedWith(
   records: Records,

@@ -3,17 +3,17 @@ import { z } from "zod";
 import type { Records } from "../ports/records.ts";
 
 /**
- * Secrets by reference: whoever needs one (a model's key, the credentials of a service) keeps the reference, `secret:NAME`, which is
- * safe to show and to log. The text is in the records of the tenant, sealed where the server has a key for that.
+ * Secrets by reference: a model or a service stores the reference of its key, `secret:NAME`, which is safe to show and
+ * to log. The text is in the records of the tenant, sealed where the server has a key for that.
  */
 export interface Secrets {
-  /** Keeps a secret under a name, in place of an earlier one. Returns its reference. */
+  /** Stores a secret under a name, replacing an earlier one. Returns its reference. */
   put(tenant: string, name: string, text: string): Promise<string>;
-  /** The text behind a reference. Throws `not_found`, or `secret_sealed` if its key is not there. */
+  /** The text behind a reference. Throws `not_found`, or `secret_sealed` if this server does not have its key. */
   get(tenant: string, reference: string): Promise<string>;
   /** The names of a tenant's secrets, with when each was set. */
   list(tenant: string): Promise<readonly { readonly name: string; readonly updatedAt: string }[]>;
-  /** Returns whether there was one. */
+  /** Returns whether the secret existed. */
   delete(tenant: string, reference: string): Promise<boolean>;
 }
 

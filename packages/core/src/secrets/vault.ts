@@ -9,9 +9,15 @@ export interface Vault {
   /** The id of the key that seals: the first 8 digits of its hash. */
   readonly keyId: string;
   readonly keyIds: readonly string[];
-  /** `place` says where the text is kept. It is opened only there: a sealed text that somebody copies elsewhere is worth nothing. */
+  /**
+   * `place` says where the text is stored. It can be opened only there: a sealed text that is copied elsewhere is
+   * useless.
+   */
   seal(text: string, place: string): string;
-  /** Returns a text that is not sealed as it is. Throws `secret_sealed` if the key is not there or the text was changed. */
+  /**
+   * Returns a text that is not sealed unchanged. Throws `secret_sealed` if this server does not have the key or the
+   * text was changed.
+   */
   open(sealed: string, place: string): string;
 }
 
@@ -29,7 +35,9 @@ export function sealedWith(text: string): string | undefined {
   return SEALED.exec(text)?.[1];
 }
 
-/** The keys as an operator writes them: 32 bytes each in base64, the one that seals first, with commas or line ends between. */
+/**
+ * The keys as an operator writes them: 32 bytes each in base64, separated by commas or line ends. The first one seals.
+ */
 export function createVault(text: string): Vault {
   const keys = text
     .split(/[\s,]+/)
@@ -70,7 +78,7 @@ export function createVault(text: string): Vault {
   };
 }
 
-/** For a store with sealed secrets that is opened without any key. */
+/** The error for a store with sealed secrets that is opened without any key. */
 export function missingKey(id: string): KnownError {
   return new KnownError(
     "secret_sealed",

@@ -1,16 +1,24 @@
 import { type AgentConfig, KnownError } from "@skein/protocol";
 import { checkOutputSchema } from "../model/output-schema.ts";
 
-type Settings = Pick<AgentConfig, "runtime" | "thinking_tokens" | "api_kwargs" | "output_schema" | "fallback_models">;
+type Settings = Pick<
+  AgentConfig,
+  "runtime" | "thinking_tokens" | "api_kwargs" | "output_schema" | "fallback_models" | "skills"
+>;
 
 /** Rejects settings that no model accepts, before the first run fails because of them. */
 export function checkAgentSettings(settings: Settings): void {
   checkSampling(settings);
-  const { runtime, output_schema, fallback_models = [] } = settings;
+  const { runtime, output_schema, fallback_models = [], skills = [] } = settings;
+  if (runtime !== "loop" && skills.length > 0)
+    throw new KnownError(
+      "invalid",
+      "skills: Agents of Claude Code find their skills themselves. Use skills of the Claude API.",
+    );
   if (runtime !== "loop" && fallback_models.length > 0)
     throw new KnownError(
       "invalid",
-      "fallback_models: Agents of Claude Code have none. Use fallback_model of the Claude API.",
+      "fallback_models: Agents of Claude Code have no such list. Use fallback_model of the Claude API.",
     );
   if (new Set(fallback_models).size < fallback_models.length)
     throw new KnownError("invalid", "fallback_models: A model is in the list twice.");

@@ -13,11 +13,11 @@ import { awaitAnswered } from "./session-facts.ts";
 import type { AppendOptions, Store } from "../ports/store.ts";
 
 /**
- * What became of an answer to an await:
+ * The outcome of an answer to an await:
  *
  * - `accepted`: it is in the log, and the run goes on with it;
  * - `duplicate`: the call was answered before, by this caller or another;
- * - `stale`: the session waited for it once and does so no longer, because of a cancel or the end of its time;
+ * - `stale`: the session no longer waits for it, because of a cancel or a timeout;
  * - `refused`: the session never waited for it, or somebody else answers it (a subagent).
  */
 type Disposition = "accepted" | "duplicate" | "stale" | "refused";
@@ -110,7 +110,7 @@ async function dispositionOf(
   const resolved = since.find(
     (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
   ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
-  // The log is what counts: it may have gone on since the row was read.
+  // The log decides: it may have new events since the row was read.
   if (open && !isLate && !resolved)
     return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const why = isLate || resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";

@@ -3,7 +3,7 @@ import type { OpenAwaitsQuery, Page } from "../ports/store.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** What one session waits for, with whatever it waited for before, in the order in which it was opened. */
+/** The awaits of one session, open and closed, in the order in which they were opened. */
 export interface SessionAwaits {
   readonly session: Session;
   readonly awaits: readonly Await[];
@@ -27,7 +27,10 @@ export function listOpenAwaits(all: Iterable<SessionAwaits>, query: OpenAwaitsQu
   return { items: shown.map(({ open }) => open), cursor: last && found.length > limit ? last.key : null };
 }
 
-/** Whether awaits of this session are asked for: an idle session waits for nothing, whatever its last run left open. */
+/**
+ * Whether the query includes awaits of this session. An idle session waits for nothing, whatever its last run left
+ * open.
+ */
 export function canWait({ tenant, status, agent_id }: Session, query: OpenAwaitsQuery): boolean {
   return tenant === query.tenant && status !== "idle" && (query.agentId === undefined || agent_id === query.agentId);
 }

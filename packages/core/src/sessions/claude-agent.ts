@@ -9,7 +9,7 @@ export function claudeAgent(options: ClaudeOptions): SessionAgent {
   const config = AgentConfig.parse({
     name: NAME,
     runtime: "claude-code",
-    // The SDK's own word for the model that it takes by itself.
+    // The SDK's own word for its default model.
     model: options.model ?? "default",
     max_steps: options.max_turns ?? undefined,
     extras: { claude: options },

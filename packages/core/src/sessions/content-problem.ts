@@ -55,7 +55,9 @@ export function isBlank(block: ContentBlock): boolean {
   return block.type === "text" && typeof block["text"] === "string" && block["text"].trim() === "";
 }
 
-/** Blocks that only runs produce. In a prompt they would be removed before the model sees it. */
+/**
+ * Blocks that only runs produce. They are rejected in a prompt, because they would be removed before the model sees it.
+ */
 const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking"]);
 
 function notSaid(type: string): string {

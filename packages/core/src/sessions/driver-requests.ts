@@ -56,7 +56,7 @@ export function createDriverRequests({ store, tenant, now, ids, get, state }: Dr
     return isUnderWay ? running : waitingRun(await state(sessionId), runId);
   }
 
-  /** The earlier cancel with this key: its process may have died, and the run may have ended since. */
+  /** The earlier cancel with this key. The process that wrote it may have died, and the run may have ended since. */
   async function cancelledBefore(sessionId: string, key: Key): Promise<Asked | undefined> {
     const found = (await store.read(sessionId, { tenant })).find(({ id }) => id === requestId(key));
     return found && askedBy(found);

@@ -23,7 +23,7 @@ export interface ForkedTranscriptDeps {
 /** Claude Code's own transcript of a fork. */
 export interface ForkedTranscript {
   readonly entries: readonly Entry[];
-  /** The new uuid of each entry of the parent that was copied: messages that are known by it get the new one. */
+  /** The new uuid of each copied entry. Messages that have an old uuid as their id get the new one. */
   readonly uuids: ReadonlyMap<string, string>;
 }
 
@@ -46,11 +46,13 @@ export function transcriptFacts(entries: readonly Entry[], subpath: string | nul
 }
 
 /**
- * The parent's entries up to the last message of `kept`, as the SDK's own fork writes them: every uuid new, links renamed,
- * each entry saying where it comes from, and what belongs to the parent alone (costs, checkpoints, subagents) left out.
+ * The parent's entries up to the last message of `kept`, as the SDK's own fork writes them: every uuid new, links
+ * renamed,
+ * each entry saying where it comes from, and entries that concern only the parent (costs, checkpoints, subagents) left
+ * out.
  *
- * `kept` are the messages that the fork keeps, `later` the ones that follow them in the parent; null is a parent that is
- * taken as it is, a compaction after the last message included. `closing` is what the fork says to calls that were open.
+ * `kept` are the messages that the fork keeps, `later` the ones that follow them in the parent; null copies the whole
+ * parent, including a compaction after the last message. `closing` has the results for calls that were open.
  */
 export function forkedTranscript(
   entries: readonly Entry[],
@@ -64,7 +66,7 @@ export function forkedTranscript(
   const { kept, later, closing } = messages;
   const said = entries.filter(isSaid);
   const cut = later ? lastEntryOf(said, kept.at(-1), later) : said.length - 1;
-  // Results that were there already when the message was cut off belong to a message that is not kept.
+  // Results that existed when the message was cut off belong to a message that is not kept.
   const open = new Set(closing === null ? [] : resultIds(closing));
   const taken = said.slice(0, cut + 1).filter((entry) => !resultIds(contentOf(entry)).some((id) => open.has(id)));
   const copied = taken.filter(({ type }) => type !== "progress");
@@ -80,7 +82,7 @@ export function forkedTranscript(
     uuid: uuids.get(uuidOf(entry)),
     parentUuid: keptParent(entry["parentUuid"], parents, uuids),
     sessionId: forkId,
-    // A reader takes the newest end of the tree for the conversation: this one.
+    // A reader takes the newest leaf of the tree as the conversation, so the last copied entry gets the newest time.
     ...(index === copied.length - 1 && { timestamp: at }),
     forkedFrom: { sessionId: parentId, messageUuid: uuidOf(entry) },
   }));
@@ -94,10 +96,10 @@ export function forkedTranscript(
   return { entries: [...copies, ...end, ...about, ...named], uuids };
 }
 
-/** What belongs to the conversation: it is linked by uuids. */
+/** Entries of the conversation, which are linked by uuids. */
 const SAID: ReadonlySet<unknown> = new Set(["user", "assistant", "attachment", "system", "progress"]);
 
-/** What is about the session as a whole and holds for a fork of it too. */
+/** Entries about the session as a whole that apply to a fork too. */
 const CARRIED: ReadonlySet<unknown> = new Set([
   "content-replacement",
   "history-suppression",
@@ -109,7 +111,7 @@ const CARRIED: ReadonlySet<unknown> = new Set([
   "relocated",
 ]);
 
-/** Marks of the parent's own life. Undefined leaves them out. */
+/** Fields that concern only the parent. Undefined removes them. */
 const NOT_OF_A_FORK: Entry = {
   isSidechain: false,
   teamName: undefined,
@@ -128,7 +130,10 @@ function isCarried(entry: Entry): boolean {
   return CARRIED.has(entry["type"]);
 }
 
-/** Where a message ends in the transcript. One that has no id in it ends before the next one that has. */
+/**
+ * Where a message ends in the transcript. A message without an id in the transcript ends before the next one that has
+ * an id.
+ */
 function lastEntryOf(said: readonly Entry[], message: Message | undefined, later: readonly Message[]): number {
   if (!message) return -1;
   const own = placesOf(said, message).at(-1);
@@ -142,7 +147,7 @@ function placesOf(said: readonly Entry[], message: Message): readonly number[] {
   const calls = new Set([...callIds(message.content), ...resultIds(message.content)]);
   const isOwn = (entry: Entry): boolean =>
     entry["uuid"] === message.id ||
-    // A prompt that came in the middle of a turn hangs on the result that it was read with.
+    // A prompt that arrived in the middle of a turn is linked to the result that it was read with.
     (entry["attachment"] as JsonObject | undefined)?.["source_uuid"] === message.id ||
     (entry["type"] === message.role &&
       [...callIds(contentOf(entry)), ...resultIds(contentOf(entry))].some((id) => calls.has(id)));
@@ -192,7 +197,7 @@ function keptParent(
   return null;
 }
 
-/** Names inside of an entry (of a compaction, of a queued prompt) follow; what was said is not touched. */
+/** Renames uuids inside an entry (of a compaction, of a queued prompt). Content is not changed. */
 function renamed(entry: Entry, uuids: ReadonlyMap<string, string>): Entry {
   const inside = (value: unknown): unknown => {
     if (typeof value === "string") return uuids.get(value) ?? value;

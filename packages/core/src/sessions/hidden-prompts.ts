@@ -2,13 +2,13 @@ import type { AgentConfig, Event, JsonObject } from "@skein/protocol";
 import type { Records, StoredRecord } from "../ports/records.ts";
 import type { Store } from "../ports/store.ts";
 
-/** What stands in the place of a system prompt for whoever may only read. */
+/** What a key that may only read sees instead of a system prompt. */
 export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 
 /**
- * A store as whoever may only read sees it: without the system prompts of agents, unless an agent shows its own
- * (`show_system_prompt`). Routes, streams, exports, webhooks and SQL for readers are made from this store, so all of them
- * hide the same. What is not a prompt is unchanged.
+ * A store as a key that may only read sees it: without the system prompts of agents, unless an agent shows its own
+ * (`show_system_prompt`). Routes, streams, exports, webhooks and SQL for readers are made from this store, so all of
+ * them hide the same texts. Everything but prompts is unchanged.
  */
 export function withHiddenPrompts(store: Store): Store {
   return {
@@ -21,7 +21,7 @@ export function withHiddenPrompts(store: Store): Store {
       for await (const event of store.scan(after)) yield shownEvent(event);
     },
     onNews: (listener) => store.onNews((sessionId, events) => listener(sessionId, events?.map(shownEvent))),
-    // A snapshot has the prompt inside; without one the state is folded from the log.
+    // A snapshot contains the prompt. Without a snapshot, the state is folded from the log.
     readSnapshot: async () => undefined,
     records: shownRecords(store.records),
   };
@@ -74,7 +74,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Nothing is hidden where there is nothing. */
+/** An empty prompt stays empty. */
 function hidden(prompt: string): string {
   return prompt === "" ? "" : HIDDEN_PROMPT;
 }

@@ -5,9 +5,9 @@ import { HIDDEN_PROMPT } from "./hidden-prompts.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
- * The facts with which a session begins that is read in from the log of another one, which makes sense from its first
- * event to its last and leaves nothing open. The ids of its events, runs and messages are new, so that a file can be read
- * in beside the session it comes from, and twice.
+ * The first facts of a session that is imported from the log of another one. The log must be consistent and leave
+ * nothing open. Events, runs and messages get new ids, so that a file can be imported beside its original session, and
+ * more than once.
  */
 export function importedLog(
   given: readonly unknown[],
@@ -31,7 +31,7 @@ export function importedLog(
   return log.map((event): NewEvent => {
     const { event_type, data } = renamed(event);
     if (event_type !== "session.created") return { event_type, data, id: ids() } as NewEvent;
-    // Parents and callers of another store mean nothing here.
+    // Parents and callers of another store do not exist here.
     return { id: ids(), event_type, data: { ...data, tenant, parent: null, subagent_of: null } };
   });
 }
@@ -39,7 +39,7 @@ export function importedLog(
 /** The ids by which facts of one log refer to each other. */
 const NAMES = ["run_id", "message_id", "results_message_id", "checkpoint_id"];
 
-/** Gives each id of a log a new one, the same wherever it stands. */
+/** Gives each id of a log a new one, the same everywhere in the log. */
 function renamer(ids: Ids): <Named extends Event>(event: Named) => Named {
   const names = new Map<string, string>();
   const nameOf = (old: string): string => {

@@ -9,17 +9,17 @@ export interface ReachedModel {
   readonly settings: ModelSettings;
   /** The reference of its key, where the key is in the store. */
   readonly keySecret: string | undefined;
-  /** A request added it: only places that the operator opened to requests may be connected to. */
+  /** A request added the model: it may connect only to addresses that the operator opened to requests. */
   readonly isGuarded: boolean;
 }
 
 interface NewModel {
   readonly name: string;
-  /** Makes it the default, and no other. */
+  /** Makes the model the default, instead of any other. */
   readonly isDefault?: boolean;
   /** How the model is reached. Replaces earlier settings. */
   readonly settings?: ModelSettings | undefined;
-  /** The key of its provider, for the store. Without it a model keeps its key as long as its address stays the same. */
+  /** The provider's key, to be stored. Without it, a model keeps its key as long as its address stays the same. */
   readonly key?: string | undefined;
   readonly isGuarded?: boolean;
 }
@@ -37,7 +37,7 @@ export interface Models {
   default(): Promise<LlmModel | undefined>;
 }
 
-/** A model as an admin is shown it: its key is never there. */
+/** A model as an admin sees it, without its key. */
 export function shownModel(model: LlmModel, reached: ReachedModel | undefined): ApiModel {
   if (!reached) return { ...model, settings: null, key: null };
   const { settings, keySecret } = reached;

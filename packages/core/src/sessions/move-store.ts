@@ -3,12 +3,12 @@ import { foldAll } from "../log/fold.ts";
 import type { StoredRecord } from "../ports/records.ts";
 import type { AppendOptions, Lease, Store } from "../ports/store.ts";
 
-/** What the clock of the new store says while it is written to: the time of what is being moved, or the time it is. */
+/** The clock of the new store while it is written: the time of the event that is being moved, or the present time. */
 export interface MovingClock {
   at: number | null;
 }
 
-/** The new store, opened with a clock that asks this one: a store alone says when something was written. */
+/** The new store, opened with a clock that can be set: only the store decides the time of an event. */
 export interface MoveTarget {
   readonly to: Store;
   readonly clock: MovingClock;
@@ -16,7 +16,10 @@ export interface MoveTarget {
 
 export interface MoveStoreDeps {
   readonly from: Store;
-  /** One or several openings of the same store. Each writes one session at a time, because a clock says one time at a time. */
+  /**
+   * One or several connections to the same store. Each writes one session at a time, because a clock has one time at a
+   * time.
+   */
   readonly targets: readonly MoveTarget[];
   /** Who holds the leases that a move takes. */
   readonly owner: string;
@@ -26,29 +29,28 @@ export interface MoveStoreDeps {
   readonly takesOver?: boolean;
 }
 
-/** What a move did. Everything else was there already. */
+/** What a move did. Everything else was in the new store already. */
 export interface Moved {
-  /** Sessions that were looked at. */
+  /** Sessions that were checked. */
   sessions: number;
   events: number;
   records: number;
   /** Runs that were under way: asleep in the old store now, and due in the new one. */
   runs: number;
-  /** Sessions that somebody still drives in the old store: moved as far as they are, and asleep in the new one. */
+  /** Sessions that are still driven in the old store: copied up to their last event, and asleep in the new one. */
   readonly busy: string[];
-  /** Sessions that went on in both stores, each in its own way: left as they are. */
+  /** Sessions that continued differently in the two stores. They are left unchanged. */
   readonly apart: string[];
 }
 
-/** Long enough for the largest log: a lease that ran out would end the move. */
+/** Long enough for the largest log: an expired lease would end the move. */
 const LEASE_MS = 60_000;
-/** A log that was read in at once has many events of one moment. */
+/** The most events of one append. An imported log has many events with the same time. */
 const MOST_PER_APPEND = 500;
 
 /**
- * Everything of one store into another: logs with their ids, sequences and times, and what is kept beside them. The old
- * store stays whole. A move can be repeated, and then brings what is new, so that most of it can be done while the old
- * store is still at work.
+ * Moves one store into another: logs with their ids, sequences and times, and all records. The old store stays
+ * complete. A repeated move brings only what is new, so most of it can be done while the old store is in use.
  */
 export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
   const moved: Moved = { sessions: 0, events: 0, records: 0, runs: 0, busy: [], apart: [] };
@@ -85,13 +87,14 @@ async function* sessionsOf(store: Store): AsyncGenerator<readonly Event[]> {
   if (log.length > 0) yield log;
 }
 
-/** Whichever of two is newer stays. */
+/** Moves a record unless the new store has a newer version. */
 async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Promise<boolean> {
   const { tenant, kind, id, version, value, fields, createdAt, updatedAt } = record;
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
   try {
-    // As often as it was put: callers name the version that they know. The first put of a record is when it was made.
+    // The record is put as often as before, because callers name the version that they know. The first put sets the
+    // time of creation.
     for (let at = there?.version ?? 0; at < Math.max(version, (there?.version ?? 0) + 1); at++) {
       clock.at = Date.parse(at === 0 ? createdAt : updatedAt);
       await to.records.put([{ tenant, kind, id, value, fields }]);
@@ -119,33 +122,33 @@ async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved)
   const log = [...seen, ...(await from.read(sessionId, { after: seen.length }))];
   const brought = await bring(deps, { log, underWay, moved });
   const isHandedOver = brought === "there" || typeof brought === "object";
-  // Asleep in the old store before it is due in the new one, so that nobody goes on with it twice.
+  // The session sleeps in the old store before it is due in the new one, so that it is not driven twice.
   await from.release(claim.lease, { seen: log.length, dueAt: isHandedOver ? null : now() });
   if (brought === "apart") moved.apart.push(sessionId);
   if (brought === "busy") moved.busy.push(sessionId);
   if (typeof brought !== "object") return;
-  // A prompt that came meanwhile keeps it awake there.
+  // A prompt that arrived meanwhile keeps the session awake in the old store.
   const [more] = await from.read(sessionId, { after: log.length, limit: 1 });
   await to.release(brought, { seen: log.length, dueAt: more ? null : now() });
   if (more) moved.busy.push(sessionId);
   else moved.runs += 1;
 }
 
-/** Whether a worker has something to do with it, now or later. */
+/** Whether a worker has something to do for the session, now or later. */
 function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
   try {
     const { run, queue } = foldAll(sessionId, log);
     return run !== null || queue.length > 0;
   } catch {
-    // What this version cannot read it cannot drive either.
+    // This version cannot drive a log that it cannot read.
     return false;
   }
 }
 
 /**
- * Writes what the new store does not have yet. Answers the lease of the session there, which then ends where the log ends;
- * or that all of it is there already and perhaps more, that somebody else is about to write it, or that what is there is
- * something else.
+ * Writes the events that the new store does not have yet. Returns the lease of the session there, at the end of the
+ * log. Otherwise returns that the new store has all events already, that another process is about to write the session,
+ * or that the new store has other events.
  */
 async function bring(
   deps: MoveDeps,
@@ -155,7 +158,7 @@ async function bring(
   const sessionId = log[0]?.session_id ?? "";
   const [newest, ...more] = await orNothing(to.read(sessionId, { after: log.length - 1, limit: 2 }));
   if (newest && newest.id !== log.at(-1)?.id) return "apart";
-  // One that is under way may still have to be woken there.
+  // A session with a run in progress may still have to be woken in the new store.
   if (more.length > 0 || (newest && !underWay)) return "there";
   const [there] = await orNothing(to.claim({ sessionId, owner, leaseMs: LEASE_MS }).then((claim) => [claim]));
   if (there && there.kind !== "leased") return newest ? "there" : "busy";
@@ -180,7 +183,7 @@ async function bring(
   return lease;
 }
 
-/** A session that is not there has nothing. */
+/** A session that does not exist has no items. */
 async function orNothing<Item>(items: Promise<readonly Item[]>): Promise<readonly Item[]> {
   try {
     return await items;
@@ -190,7 +193,7 @@ async function orNothing<Item>(items: Promise<readonly Item[]>): Promise<readonl
   }
 }
 
-/** Events that were written at one time, to be written at one time again. */
+/** Groups of events with the same time, each to be written in one append. */
 function* momentsOf(events: readonly Event[]): Iterable<readonly Event[]> {
   let moment: Event[] = [];
   for (const event of events) {

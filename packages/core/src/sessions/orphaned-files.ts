@@ -2,8 +2,8 @@ import type { FileStore } from "../ports/file-store.ts";
 import type { Store } from "../ports/store.ts";
 
 /**
- * Sessions that have files and are not in the store: deleted while the place of files was away, or never begun because a
- * process ended between the two. Each is looked for twice: a file is written before the event that names it, so that a session
+ * Sessions that have files and are not in the store: deleted while the file store was unavailable, or never begun
+ * because a process crashed. Each is checked twice: a file is written before the event that names it, so its session
  * may be about to begin.
  */
 export async function orphanedFiles(

@@ -1,11 +1,11 @@
 import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
 
-/** Parses input of a caller: what does not fit is an `invalid` with the place named. */
+/** Parses a caller's input. Invalid input is an `invalid` error that names the place. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  // A misspelt key is often also a missing one, and says more.
+  // A misspelt key often causes a missing one as well. The error about the misspelt key is more helpful.
   const unknown = result.error.issues.filter(({ code }) => code === "unrecognized_keys");
   const issues = [...new Set([...unknown, ...result.error.issues])].map((issue) => ({
     path: issue.path.join("."),
@@ -27,7 +27,7 @@ function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecogn
   const plain = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
   return keys
     .map((key) => {
-      // Nobody means a known key with a text this long, and comparing it would take long.
+      // A text this long is not a misspelt key, and comparing it would take long.
       const near = key.length > 100 ? undefined : nearestName(plain(key), known.map(plain));
       const nearest = known.find((name) => plain(name) === near);
       return `Unknown key "${key}".${nearest === undefined ? "" : ` Did you mean "${nearest}"?`}`;

@@ -12,7 +12,7 @@ export interface ExpiredQuery {
 
 const PAGE = 200;
 
-/** Whole sessions that nothing was added to for so long. They may be deleted while they are listed. */
+/** Idle sessions without new events for this time. They may be deleted while they are listed. */
 export async function* expiredSessions(
   store: Pick<Store, "list">,
   { tenant, before, withBusy = false }: ExpiredQuery,

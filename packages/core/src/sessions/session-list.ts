@@ -29,7 +29,10 @@ export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery
   return { items, cursor: null };
 }
 
-/** How many sessions the cursor of a list by cost or title skips: in an order that changes under the reader, a place is a number. */
+/**
+ * How many sessions the cursor of a list by cost or title skips. The order can change between pages, so the cursor is a
+ * number.
+ */
 export function skippedBy(cursor: string | undefined): number {
   const skipped = Number(cursor ?? 0);
   if (!Number.isSafeInteger(skipped) || skipped < 0)
@@ -61,16 +64,16 @@ export function countSessions(all: Iterable<Session>, filter: SessionFilter): nu
   return count;
 }
 
-/** For putting the newest first; the id decides between sessions of one instant. */
+/** A key for sorting newest first. The id decides between sessions with the same time. */
 export function sortKey({ created_at, id }: Session): string {
   return `${created_at} ${id}`;
 }
 
-/** Longer ones are kept, and cannot be looked for. */
+/** The longest key and value that can be searched. Longer ones are stored, and cannot be searched. */
 const KEY_LENGTH = 64;
 const VALUE_LENGTH = 255;
 
-/** What of a session's metadata it can be found by: texts as they are, numbers, truth values and null as JSON has them. */
+/** The metadata that a session can be found by: texts as they are, other simple values as JSON. */
 export function metadataPairs(metadata: JsonObject): readonly (readonly [key: string, value: string])[] {
   const pairs: [string, string][] = [];
   for (const [key, value] of Object.entries(metadata)) {
@@ -95,7 +98,7 @@ function* matching(all: Iterable<Session>, filter: SessionFilter): Generator<Ses
   for (const session of all) if (fits(session)) yield session;
 }
 
-/** What is asked of each of very many sessions is made ready once. */
+/** Prepares the filter once, because it is applied to very many sessions. */
 function fitting(filter: SessionFilter): (session: Session) => boolean {
   const { tenant, agentId, tags = [], metadata = [], createdAfter = "", createdBefore, workingDirectory } = filter;
   const {

@@ -22,9 +22,12 @@ export const PromptOptions = z.strictObject({
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
   model: Line.min(1).max(100).nullable().default(null),
   maxCostMicros: z.int().nonnegative().nullable().default(null),
-  /** What this run does differently, in the words of the session's runtime. */
+  /** The options of this run, in the format of the session's runtime. */
   options: z.record(z.string(), z.unknown()).optional(),
-  /** Refuse with `conflict` while anything is under way or waits its turn. A caller that saw it idle may say where. */
+  /**
+   * Reject with `conflict` while the session has a run or a queued prompt. `seenAt` is the sequence at which the caller
+   * saw it idle.
+   */
   whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
 });
 

@@ -54,7 +54,7 @@ export interface SessionsDeps {
   readonly reserve?: Engine["reserve"] | undefined;
   /** The API key whose requests these are: its caps count for the runs that it asks for. */
   readonly keyName?: string | undefined;
-  /** Removes what is kept of a session beside its log, such as files and memories. May be called twice. */
+  /** Removes the data of a session outside its log, such as files and memories. May be called twice. */
   readonly forget?: ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>) | undefined;
 }
 
@@ -259,8 +259,8 @@ export function createSessions({
     },
     async delete(sessionId) {
       const session = await get(sessionId);
-      // First, because a place that is away leaves the session there, to be deleted again; and once more at the end, because
-      // its run may have made something meanwhile.
+      // First call: if the file store is unavailable, the session stays and can be deleted again. The second call at
+      // the end removes what a run made meanwhile.
       await forget?.({ tenant, sessionId });
       await answerForDeleted(store, session, now());
       await store.delete(sessionId, { tenant });

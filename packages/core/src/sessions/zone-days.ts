@@ -6,14 +6,14 @@ export interface ZoneShift {
   readonly minutes: number;
 }
 
-/** Times outside of these years are counted with the shift at their end. */
+/** Times outside these years use the first or the last shift. */
 const FIRST = Date.UTC(2015, 0, 1);
 const LAST = Date.UTC(2040, 0, 1);
 /** No zone changes its clocks twice within a week. */
 const STEP_MS = 7 * 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** The name of a time zone as the tz database writes it. Rejects what is no name. */
+/** The name of a time zone as the tz database writes it. Rejects unknown names. */
 export function checkedTimeZone(name: string): string {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;

@@ -13,17 +13,18 @@ export interface CappedRunsDeps extends DriverLogDeps {
   readonly ledger: SpendLedger;
   /** The operator's caps for a run. */
   readonly capsOf: (owner: RunOwner) => readonly Cap[];
-  /** A session may go on: its turn has come. */
+  /** Wakes a session whose turn has come. */
   readonly wake: (sessionId: string) => void;
 }
 
-/** Who stands first asks again after so long, others after longer: usually they are woken. */
+/** How often the first in the line asks again. Others ask less often. Usually a session is woken before that. */
 const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;
 
 /**
- * Drives a session only while its run has a place of each cap, and money. A run that waits for people has none, and a run of a subagent is part of
- * the run that asked for it: it would otherwise wait for a place that its own caller has.
+ * Drives a session only while its run has a place under each cap, and money. A run that waits for people needs no
+ * place. A run of a subagent needs none either, because it is part of the run that asked for it and would wait for its
+ * own caller.
  */
 export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
   const { store, states, now, capsOf, wake, ledger } = deps;
@@ -62,7 +63,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     const money =
       spending.length > 0 && hasWork ? await moneyForDrive(claimed, { state, caps: spending }, deps) : undefined;
     if (money?.kind === "waits") return leave(lease.sessionId, caps);
-    // What was written about money is in the log.
+    // Facts about money are in the log.
     const current = money ? await stateOf(claimed) : state;
     const { sequence: seen } = current;
     const runId = runToDrive(current);
@@ -79,7 +80,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
         signal,
       );
     } finally {
-      // Another worker has it now, and with it the places.
+      // Another worker has the session now, and its places.
       if (signal.reason !== LEASE_LOST) await settle(claimed, { caps, spending });
     }
   }
@@ -90,14 +91,14 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     async drive(claimed, signal) {
       const state = await stateOf(claimed);
       if (ofSession(state).length > 0) return drive(claimed, signal);
-      // The next prompt may be of a key that has caps: each run is looked at anew.
+      // The next prompt may be of a key that has caps, so each run is checked anew.
       const runId = runToDrive(state);
       await runtime.drive({ ...claimed, ...(runId !== undefined && { onlyRun: runId }) }, signal);
     },
   };
 }
 
-/** The run that needs a place now. What is only to be ended or has nothing to do needs none. */
+/** The run that needs a place now. A run that only has to be ended, or has nothing to do, needs none. */
 function runToDrive(state: SessionState): string | undefined {
   const { run } = state;
   if (!run) return nextPrompt(state)?.run_id;

@@ -21,9 +21,9 @@ export interface Cap {
   readonly runs: number | undefined;
   /** Pico-dollars a day. */
   readonly spend: bigint | undefined;
-  /** From this amount on somebody is asked; undefined if nobody is. */
+  /** The amount at which people are asked; undefined if nobody is asked. */
   readonly askAt: bigint | undefined;
-  /** The same as a part of `spend`. */
+  /** `askAt` as a percentage of `spend`. */
   readonly askAtPercent: number | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface FairQueue {
     tenant: string,
     asked?: { readonly size?: number; readonly signal?: AbortSignal },
   ): Promise<GiveBack | undefined>;
-  /** A place now, or undefined if one would have to wait. Nobody who waits is overtaken. */
+  /** A place if one is free now, else undefined. Nobody who waits is overtaken. */
   tryTake(tenant: string, size?: number): GiveBack | undefined;
   figures(): QueueFigures;
 }
@@ -31,13 +31,13 @@ export interface QueueFigures {
 
 export interface FairQueueOptions {
   readonly places: number;
-  /** Whether there are several tenants, which the queue otherwise knows only from who has asked. */
+  /** Whether there are several tenants. Without it, the queue knows only the tenants that have asked. */
   readonly isShared?: (() => boolean) | undefined;
-  /** May refuse a place besides, but never the only one: nobody would give one back. */
+  /** May refuse a further place, but never the only one: nobody would give one back. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;
 }
 
-/** Of a place whose tenant nobody has looked up yet. It is not another tenant. */
+/** The tenant of a place before its real tenant is known. It does not count as a further tenant. */
 export const UNKNOWN_TENANT = "";
 
 /** How many times what stays free one tenant may have, if there are others. */
@@ -66,7 +66,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   let first: string | undefined;
   let several = false;
 
-  /** A newcomer stands before the tenant that was served last, and behind everybody who waits longer. */
+  /** A new tenant stands before the tenant that was served last, and behind everybody who has waited longer. */
   function lineOf(tenant: string): Line {
     if (tenant !== UNKNOWN_TENANT) {
       first ??= tenant;
@@ -104,7 +104,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
     if (line.held === 0 && line.waiting.length === 0 && lines.get(tenant) === line) lines.delete(tenant);
   }
 
-  /** Whose turn it is: the tenant with the least. Nobody goes before one for whom nothing is left. */
+  /** Whose turn it is: the tenant with the least. If its request does not fit, nobody else goes first. */
   function nextLine(): readonly [string, Line] | undefined {
     const asking = [...lines]
       .filter(([, line]) => line.waiting.length > 0)

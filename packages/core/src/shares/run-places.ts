@@ -28,9 +28,9 @@ const Entry = z.object({ session: z.string(), at: z.number() });
 const RunLine = z.object({ of: z.string(), most: z.number(), running: z.array(Entry), waiting: z.array(Entry) });
 export type RunLine = z.infer<typeof RunLine>;
 
-/** A session beyond this place is not written down. It asks again by itself. */
+/** A session beyond this place is not stored in the line. It asks again by itself. */
 const LONGEST_LINE = 1000;
-/** How often it is looked whether those who have a place are still there, and how old a place is before that. */
+/** How often to check whether the sessions with a place still exist, and how old a place must be for that. */
 const LOOK_AGAIN_MS = 2000;
 const YOUNG_MS = 10_000;
 
@@ -156,7 +156,7 @@ export async function runLine(records: Records, cap: Cap): Promise<RunLine> {
 
 function lineOf({ of, runs = Infinity }: Cap, value: unknown): RunLine {
   const known = value === undefined ? { running: [], waiting: [] } : RunLine.parse(value);
-  // The rule of today counts: it may have been changed while runs go on.
+  // The cap in force today counts: it may have been changed while runs are in progress.
   return { ...known, of, most: runs };
 }
 

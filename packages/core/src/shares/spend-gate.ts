@@ -24,7 +24,7 @@ interface PaidCall {
   readonly maxTokens: number;
   /** Tells calls of one session apart that are made at the same time. */
   readonly name?: string;
-  /** Nobody can be asked in the middle of this run: it goes on to the end of the cap. */
+  /** Nobody can be asked during this run: it continues until the cap is reached. */
   readonly asksNobody?: boolean;
   /** The caller cannot ask for a shorter answer: the longest one is paid, or none. */
   readonly isWhole?: boolean;
@@ -45,7 +45,7 @@ export interface SpendGate {
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
   /** The call is over: these are its facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
-  /** The caps that count for the run that is under way, or for the next one. Nobody knows them any more once the run is over. */
+  /** The caps for the run in progress, or for the next one. They are unknown once the run is over. */
   capsOf(state: SessionState): readonly Cap[];
   /** The call with this name is over, and cost this. */
   settleNamed(sessionId: string, call: NamedCost): Promise<void>;
@@ -130,12 +130,12 @@ function unasked(cap: Cap): Cap {
 }
 
 function unpriced({ model }: PaidCall, caps: readonly Cap[]): string {
-  return `The model ${model} has no price, so what the ${names(caps)} may spend a day cannot be kept. Give the model a price, name another model, or take the cap away.`;
+  return `The model ${model} has no price, so the daily cap of the ${names(caps)} cannot be enforced. Give the model a price, use another model, or remove the cap.`;
 }
 
 function tooLittle(caps: readonly Cap[], tokens: number): string {
-  const answer = tokens === 1 ? "another call of the model" : `an answer of ${tokens} tokens, which the call asks for`;
-  return `What is left of what the ${names(caps)} may spend today does not pay for ${answer}.`;
+  const answer = tokens === 1 ? "another call of the model" : `an answer of ${tokens} tokens, as the call requests`;
+  return `The rest of today's cap of the ${names(caps)} does not pay for ${answer}.`;
 }
 
 function names(caps: readonly Cap[]): string {

@@ -5,18 +5,20 @@ import { dollars } from "../run/budget.ts";
 import type { Cap } from "./caps.ts";
 
 /**
- * What keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a call and settled after
+ * What keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a call
+ * and settled after
  * it, so calls at the same time cannot spend more than a cap together. Amounts are pico-dollars.
  *
- * A session that has a reservation is written down with what it had spent before. Whoever drives it next settles the difference, so a
- * killed process loses nothing and counts nothing twice.
+ * A reservation is stored with what its session had spent before. The next driver settles the difference, so a killed
+ * process
+ * loses nothing and counts nothing twice.
  */
 export interface SpendLedger {
   /** Reserves what a call may cost at most, of every cap or of none. */
   reserve(caller: Spender, caps: readonly Cap[], most: bigint): Promise<Reserved>;
   /** The session has spent `spent` in all: what it reserved is given back, and the difference is counted. */
   settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
-  /** What forbids a run to spend anything more, or asks for an answer of people first. */
+  /** Whether a run may spend more, may not, or has to ask people first. */
   standing(caps: readonly Cap[]): Promise<SpendStanding>;
   /** People allowed a cap to be used to its end today. Returns the sessions that asked the same. */
   allow(scope: string): Promise<readonly string[]>;
@@ -57,8 +59,8 @@ export interface SpendQuestion {
 }
 
 /**
- * `granted`: at most this much may be spent, less than was asked for if the cap has no more. `busy`: others have reserved the rest, and
- * will give some of it back. `ask`, `refused`: see `standing`.
+ * `granted`: at most this much may be spent, less than requested if the cap has no more. `busy`: others have reserved
+ * the rest, and will give some of it back. `ask`, `refused`: see `standing`.
  */
 type Reserved =
   | { readonly kind: "granted"; readonly picos: bigint }
@@ -189,7 +191,7 @@ function dayId(scope: string, now: number): string {
   return `${new Date(now).toISOString().slice(0, 10)} ${scope}`;
 }
 
-/** The day with what this spender reserved given back, and what it spent since counted. */
+/** The day after the reservation of this spender was given back and its spending was counted. */
 function settled(day: Day, spender: Spender): Day {
   const { [nameOf(spender)]: entry, ...reserved } = day.reserved;
   // A call with a name of its own is settled once, whether it was reserved or not.

@@ -17,7 +17,10 @@ export interface SpendQuestionsDeps extends DriverLogDeps {
   readonly ledger: SpendLedger;
 }
 
-/** What a drive may do with money: go on, go on until the next call and end with a sentence, or nothing, because people were asked. */
+/**
+ * Whether a drive may spend money: yes; until the next call, and then the run ends with a sentence; or no, because
+ * people were asked.
+ */
 export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } | { readonly kind: "waits" };
 
 /**
@@ -30,7 +33,7 @@ export async function moneyForDrive(
   deps: SpendQuestionsDeps,
 ): Promise<MoneyForDrive> {
   const { ledger } = deps;
-  // What a killed process left is settled by whoever drives the session next.
+  // The next driver settles what a killed process left.
   await ledger.settle(spenderOf(state), caps);
   const { run } = state;
   if (run?.spendAsk) {
@@ -90,7 +93,7 @@ function beginRun(batch: Batch): void {
   batch.add(messageEntered(batch.state, prompt.message_id));
 }
 
-/** Whoever asked the same is answered with the same. */
+/** Answers the other sessions that asked the same question. */
 async function allowOthers(asking: readonly string[], own: string, { store, now }: SpendQuestionsDeps): Promise<void> {
   for (const each of asking) {
     const [sessionId = "", toolUseId = ""] = each.split(" ");

@@ -7,10 +7,10 @@ import type { Live } from "../live/live.ts";
 import { createMemoryStore } from "../memory-store/memory-store.ts";
 import { naughtyText } from "./naughty-text.ts";
 
-/** How long something may take that nobody waits for. */
+/** How long something asynchronous may take. */
 const SOON = { timeout: 10_000, interval: 5 };
 
-/** What every bus does. `open` makes a machine of its own on the same bus. */
+/** The rules of every bus. `open` returns another machine on the same bus. */
 export function describeBus(name: string, open: () => Promise<Bus>): void {
   describe(`${name}: bus contract`, () => {
     const ids = createIds();
@@ -35,7 +35,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       return heard;
     }
 
-    test("carries what one machine says to those that listen on others, in order and as it was", async () => {
+    test("carries messages of one machine to the listeners on others, in order and unchanged", async () => {
       const heard = await hears(b, "c", a);
       const said = [...naughtyText.map((text) => ({ text })), null, [1, { deep: true }]];
       for (const words of said) a.say("c", words);
@@ -44,7 +44,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect(carried()).toEqual(JSON.parse(JSON.stringify(said)));
     });
 
-    test("carries nothing back to whoever said it, nothing to other channels, and nothing after leaving", async () => {
+    test("does not carry a message back to its sender, to other channels, or to a listener that has left", async () => {
       const heard = await hears(b, "c", a);
       const own: unknown[] = [];
       const others: unknown[] = [];
@@ -95,7 +95,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         return seen;
       }
 
-      test("reach a reader on another machine, from the beginning, also one that joins in the middle", async () => {
+      test("drafts reach a reader on another machine from the beginning, also a reader that joins in the middle", async () => {
         for (let n = 0; n < 5; n++) made.publish(piece(n));
         const seen = reader(read);
         const own = reader(made);
@@ -107,7 +107,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect([seen, late, own]).toEqual([whole, whole, whole]);
       });
 
-      test("of the next answer begin anew, and what was cleared is not shown to whoever comes later", async () => {
+      test("drafts of the next answer start anew, and cleared drafts are not shown to later readers", async () => {
         const seen = reader(read);
         await expect
           .poll(() => {
@@ -124,7 +124,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect(reader(read)).toEqual([]);
       });
 
-      test("that make no sense are not handed on", async () => {
+      test("invalid messages about drafts are dropped", async () => {
         const seen = reader(read);
         const heard = await hears(b, "marker", a);
         for (const words of [
@@ -141,7 +141,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       });
     });
 
-    test("news of a session make the others look, and are not passed on for ever", async () => {
+    test("news of a session makes other machines read it, and is not passed on again", async () => {
       const [here, there] = [createMemoryStore(), createMemoryStore()];
       const stops = [nudgeOthers({ store: here, bus: a }), nudgeOthers({ store: there, bus: b })];
       const poked: string[] = [];

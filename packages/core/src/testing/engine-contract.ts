@@ -30,10 +30,10 @@ interface Worker {
   readonly parking: Parking;
 }
 
-/** How long something may take that nobody waits for. */
+/** How long something asynchronous may take. */
 const SOON = { timeout: 20_000, interval: 10 };
 
-/** Every rule that an engine keeps. A new one is finished when this passes. */
+/** Every rule of an engine. A new engine is finished when this passes. */
 export function describeEngine(name: string, open: () => Promise<EngineUnderTest>): void {
   describe(`${name}: engine contract`, { timeout: 60_000 }, () => {
     const ids = createIds();

@@ -9,7 +9,7 @@ export function describeRecords(name: string, records: () => Records): void {
   const note = (id: string, value: unknown, more: object = {}) => ({ tenant: "a", kind: "note", id, value, ...more });
 
   describe(`${name}: records`, () => {
-    test("come back as they were put, with a version that each put raises", async () => {
+    test("records come back as they were put, with a version that each put raises", async () => {
       const id = ids();
       await records().put([note(id, { text: naughtyText, nested: { b: 1, a: [null, 1.5] } }, { expect: 0 })]);
       const [second] = await records().put([note(id, "changed", { expect: 1 })]);
@@ -17,7 +17,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(await records().get("a", "note", id)).toEqual(second);
     });
 
-    test("are put all or none, and refuse a version that was not seen", async () => {
+    test("records are put all or none, and a put with an unknown version is rejected", async () => {
       const [first, second] = [ids(), ids()];
       await records().put([note(first, 1)]);
       const stale = records().put([note(second, 2, { expect: 0 }), note(first, 2, { expect: 7 })]);
@@ -26,7 +26,7 @@ export function describeRecords(name: string, records: () => Records): void {
       await expect(records().put([note(first, 2, { expect: 0 })])).rejects.toMatchObject({ code: "already_exists" });
     });
 
-    test("let one of many writers of the same version win", async () => {
+    test("one of many writers of the same version of a record wins", async () => {
       const id = ids();
       await records().put([note(id, 0)]);
       const tries = Array.from({ length: 8 }, (_, i) => records().put([note(id, i, { expect: 1 })]));
@@ -34,7 +34,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(won).toHaveLength(1);
     });
 
-    test("are listed by kind, tenant and field, newest first, page by page", async () => {
+    test("records are listed by kind, tenant and field, newest first, page by page", async () => {
       const kind = `kind-${ids()}`;
       const made = Array.from({ length: 5 }, () => ids());
       for (const [i, id] of made.entries())
@@ -48,7 +48,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(odd.items.map(({ value }) => value)).toEqual([3, 1]);
     });
 
-    test("are scanned, all of them, whoever they belong to", async () => {
+    test("a scan returns all records of all tenants", async () => {
       const kind = `kind-${ids()}`;
       const puts = Array.from({ length: 501 }, (_, i) => ({ tenant: i % 2 ? "a" : "b", kind, id: ids(), value: i }));
       await records().put(puts);
@@ -57,7 +57,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(values.toSorted((a, b) => Number(a) - Number(b))).toEqual(puts.map(({ value }) => value));
     });
 
-    test("of another tenant do not exist", async () => {
+    test("records of another tenant do not exist", async () => {
       const id = ids();
       await records().put([note(id, 1)]);
       expect(await records().get("b", "note", id)).toBeUndefined();

@@ -36,13 +36,13 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
         },
         async another() {
           const store = await under.another?.();
-          if (!store) throw new Error("This store says nothing about a second process: name the reason in its call.");
+          if (!store) throw new Error("This store has no `another`: give the reason in its call.");
           opened.push(store);
           return store;
         },
         async reopen() {
           const store = await under.reopen?.();
-          if (!store) throw new Error("This store says nothing about being reopened: name the reason in its call.");
+          if (!store) throw new Error("This store has no `reopen`: give the reason in its call.");
           opened[0] = store;
           return store;
         },

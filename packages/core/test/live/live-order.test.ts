@@ -22,18 +22,43 @@ const piece = (step: number, more: Partial<DraftPiece> = {}): DraftPiece => ({
 const unannounced = (step: number): DraftPiece => piece(step, { isUnannounced: true });
 
 test.each([
-  ["a step speaks once the log has told that it began", [began, started(1)], piece(1), true],
+  ["pieces of a step are shown once the log says that the step began", [began, started(1)], piece(1), true],
   ["and not before", [began], piece(1), false],
-  ["nor while the log is at the step before", [began, started(1), generated(1)], piece(2), false],
+  [
+    "pieces of a step are not shown while the log is at the step before",
+    [began, started(1), generated(1)],
+    piece(2),
+    false,
+  ],
   ["nor another attempt", [began, started(1)], piece(1, { attempt: 2 }), false],
   ["nor another run", [began, started(1)], piece(1, { run_id: "other" }), false],
-  ["nor after the fact that says it all", [began, started(1), generated(1)], piece(1), false],
-  ["nor an attempt that was given up", [began, started(1), started(1, 2)], piece(1), false],
-  ["nor after its run", [began, started(1), ended], piece(1), false],
-  ["a step that is not announced speaks when its run has begun", [began], unannounced(1), true],
-  ["or when the one before it has said all", [began, generated(1), entered("m1", 1)], unannounced(2), true],
-  ["and not while that one waits for results", [began, generated(1, "t1"), entered("m1", 1)], unannounced(2), false],
-  ["until they are there", [began, generated(1, "t1"), entered("m1", 1), entered("t1", 1)], unannounced(2), true],
+  [
+    "pieces of a step are not shown after the fact with the whole text",
+    [began, started(1), generated(1)],
+    piece(1),
+    false,
+  ],
+  ["pieces of an attempt that was given up are not shown", [began, started(1), started(1, 2)], piece(1), false],
+  ["pieces are not shown after the end of their run", [began, started(1), ended], piece(1), false],
+  ["pieces of a step without a start fact are shown when the run has begun", [began], unannounced(1), true],
+  [
+    "pieces of a step without a start fact are shown when the step before is complete",
+    [began, generated(1), entered("m1", 1)],
+    unannounced(2),
+    true,
+  ],
+  [
+    "pieces of a step without a start fact wait while the step before waits for results",
+    [began, generated(1, "t1"), entered("m1", 1)],
+    unannounced(2),
+    false,
+  ],
+  [
+    "pieces of a step without a start fact are shown when the results are there",
+    [began, generated(1, "t1"), entered("m1", 1), entered("t1", 1)],
+    unannounced(2),
+    true,
+  ],
 ])("%s", (_, facts, shown, expected) => {
   const order = createLiveOrder();
   order.piece(shown);
@@ -41,7 +66,7 @@ test.each([
   expect(order.due()).toEqual(expected ? [shown] : []);
 });
 
-test("what waited comes together, and once", () => {
+test("pieces that waited are shown together, and once", () => {
   const order = createLiveOrder();
   order.fact(began);
   const text = [piece(1), piece(1, { offset: 3 })];
@@ -52,7 +77,7 @@ test("what waited comes together, and once", () => {
   expect(order.due()).toEqual([]);
 });
 
-test("whoever joins in the middle of a run is shown the step that is being made, and from the next one on waits for its beginning", () => {
+test("a reader that joins in the middle of a run sees the current step, and later steps from their beginning", () => {
   const order = createLiveOrder();
   order.piece(piece(3));
   expect(order.due()).toEqual([]);
@@ -65,7 +90,7 @@ test("whoever joins in the middle of a run is shown the step that is being made,
   expect(order.due()).toEqual([piece(4)]);
 });
 
-test("whoever joins while nothing is under way waits for what comes", () => {
+test("a reader that joins while nothing runs waits for the next run", () => {
   const order = createLiveOrder();
   order.joined(null);
   order.piece(piece(1));

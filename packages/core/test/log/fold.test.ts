@@ -440,18 +440,18 @@ describe("fold is strict", () => {
     ["a gap", [1, 3], "event 3 follows 1. Expected 2."],
     ["a repeat", [1, 1], "event 1 follows 1. Expected 2."],
     ["a start in the middle", [2], "event 2 follows 0. Expected 1."],
-  ])("it refuses %s", (_, sequences, sentence) => {
+  ])("fold rejects %s", (_, sequences, sentence) => {
     const events = sequences.map((sequence) => Object.assign({}, ...log([created]), { sequence }) as Event);
     expect(() => foldAll(session, events)).toThrow(expect.objectContaining({ code: "store_corrupt" }));
     expect(() => foldAll(session, events)).toThrow(sentence);
   });
 
-  test("it refuses a type that it does not know, because half of the truth is no base for a decision", () => {
+  test("fold rejects an unknown event type, because decisions need the complete state", () => {
     const unknown = { ...log([created])[0], event_type: "session.exploded" } as unknown as Event;
     expect(() => foldAll(session, [unknown])).toThrow(expect.objectContaining({ code: "unreadable" }));
   });
 
-  test("it refuses a run whose prompt was never accepted, and a message without content", () => {
+  test("fold rejects a run whose prompt was never accepted, and a message without content", () => {
     for (const facts of [
       [created, started],
       [created, entered(message)],
@@ -475,7 +475,7 @@ describe("what follows from several facts", () => {
     expect(after(...running, completed).pending).toEqual({});
   });
 
-  test("a cancel of a run that is over means nothing", () => {
+  test("a cancel of a run that is over has no effect", () => {
     const cancel: Fact = { event_type: "cancel.requested", data: { run_id: run, reason: null } };
     expect(after(...running, completed, cancel)).toMatchObject({ run: null, outcome: "completed" });
   });
@@ -555,7 +555,7 @@ describe("what follows from several facts", () => {
     expect(after(...running, stepStarted, broken, stepStarted, generated()).reservations).toEqual([]);
   });
 
-  test("a call for a title or a compaction costs, and says nothing in the transcript", () => {
+  test("a call for a title or a compaction costs money and adds nothing to the transcript", () => {
     const title = { ...generated(), data: { ...generated().data, purpose: "title" } } as Fact;
     const state = after(...running, title);
     expect(state).toMatchObject({ costPicos: "7000000", run: { calls: [], resultsMessageId: null } });
@@ -604,7 +604,7 @@ describe("what follows from several facts", () => {
 });
 
 describe("a snapshot", () => {
-  test("is the whole state: folding on from it gives what folding everything gives", () => {
+  test("folding from a snapshot gives the same state as folding the whole log", () => {
     const facts = [...asked, opened, toolCompleted, entered(reply, "assistant"), stored, completed];
     for (let cut = 0; cut <= facts.length; cut++) {
       const before = restore(snapshotOf(foldAll(session, log(facts.slice(0, cut)))));
@@ -613,7 +613,7 @@ describe("a snapshot", () => {
     }
   });
 
-  test("of another version of the fold is not used", () => {
+  test("a snapshot of another version of the fold is not used", () => {
     const snapshot = { ...snapshotOf(emptyState(session)), version: FOLD_VERSION + 1 };
     expect(restore(snapshot)).toBeUndefined();
   });

@@ -45,7 +45,7 @@ async function take(iterable: AsyncIterable<Event>, count: number): Promise<numb
 const numbers = (from: number, to: number): number[] => events(from, to).map(({ sequence }) => sequence);
 const never = new AbortController().signal;
 
-test("what is there comes first, then what is appended, without gap or repeat", async () => {
+test("a follower gets the stored events first and then the new ones, without gap or repeat", async () => {
   const { followers, append } = bench();
   append(...events(1, 3));
   const followed = take(followers.follow(session, { after: 0 }, never), 6);
@@ -238,7 +238,7 @@ test("news from elsewhere wakes a hundred followers and is read once; a read tha
   await turn();
   expect(asked).toEqual([0]);
 
-  // Another process appends while that read is under way: what it answers does not have it.
+  // Another process appends while that read is in progress, so the result does not have the new event.
   log.push(at(2));
   followers.poke("s");
   answers.shift()?.();

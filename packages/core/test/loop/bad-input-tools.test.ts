@@ -34,7 +34,7 @@ const odd: [string, () => unknown, object][] = [
   ["returns empty blocks", () => [{ type: "text", text: "" }], { is_error: false }],
   ["returns no blocks", () => [], { content: "[]" }],
   ["returns half a character", () => "\ud83d", { is_error: false }],
-  ["returns an image that is none", () => [image("image/png", "bm90IGEgcG5n")], { content: [{ type: "text" }] }],
+  ["returns an image that is not valid", () => [image("image/png", "bm90IGEgcG5n")], { content: [{ type: "text" }] }],
   ["returns an image", () => [image("image/png", png.toString("base64"))], { content: [{ type: "image" }] }],
 ];
 

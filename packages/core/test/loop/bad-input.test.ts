@@ -85,8 +85,8 @@ test.each([
   ["a delay of centuries", { base_delay: 1e300 }, /base_delay/],
   ["tools that are still a promise", { tools: Promise.resolve([]) }, /"tools" is a promise\. Write tools: await/],
   ["one tool instead of a list", { tools: { name: "x" } }, /"tools" must be a list/],
-  ["a tool as the API has it", { tools: [{ name: "x", input_schema: {} }] }, /tools\[0\] is no tool.*defineTool/],
-  ["options as a subagent", { subagents: [{ name: "x" }] }, /subagents\[0\] is no agent.*createAgent/],
+  ["a tool as the API has it", { tools: [{ name: "x", input_schema: {} }] }, /tools\[0\] is not a tool.*defineTool/],
+  ["options as a subagent", { subagents: [{ name: "x" }] }, /subagents\[0\] is not an agent.*createAgent/],
   ["a check that is no function", { validate: "json" }, /"validate" must be a function/],
   ["a store that is none", { store: 5 }, /"store" must be an address/],
   ["a store without its methods", { store: { append: () => {} } }, /"store" must be .*no method read, follow/],
@@ -102,7 +102,7 @@ test.each([
 
 test.each([
   ["an address of the model that is none", { baseUrl: "nonsense" }, "invalid", /http or https/],
-  ["a store that there is not", { store: "mysql://x" }, "invalid", /no store/],
+  ["an address that is not a store", { store: "mysql://x" }, "invalid", /not a store/],
 ])("%s is said when the agent is used", async (_, options, code, sentence) => {
   const agent = createAgent({ apiKey: "test", ...options });
   onTestFinished(() => agent.close());

@@ -54,7 +54,10 @@ test("an account without money refuses as well, and nothing is left out for that
 });
 
 test.each<[string, Content]>([
-  ["an image that is none", [{ type: "image", source: { type: "base64", media_type: "image/png", data: "bm9uZQ==" } }]],
+  [
+    "an image that is not valid",
+    [{ type: "image", source: { type: "base64", media_type: "image/png", data: "bm9uZQ==" } }],
+  ],
   ["a block that no result has", [{ type: "tool_use", id: "x", name: "y", input: {} }]],
   ["a text of spaces", [{ type: "text", text: " \n" }]],
 ])("an answer with %s is refused, and the session still waits for one", async (_, content) => {

@@ -117,8 +117,8 @@ describe("a policy that cannot be meant", () => {
     [{ folders: ["/srv/workshop"] }, 'policy.folders: "/srv/workshop" is neither'],
     [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not opened by claude.hosts.'],
     [{ models: [] }, "policy.models: The list is empty"],
-    [{ spendAskAtPercent: 50 }, "policy.spendAskAtPercent: There is no spendPerDayUsd that this could be a part of."],
-    [{ tenants: { acme: { spendAskAtPercent: false } } }, "policy.tenants.acme.spendAskAtPercent: There is no"],
+    [{ spendAskAtPercent: 50 }, "policy.spendAskAtPercent: It is a share of spendPerDayUsd, which is not set."],
+    [{ tenants: { acme: { spendAskAtPercent: false } } }, "policy.tenants.acme.spendAskAtPercent: It is a share of"],
     [
       { tenants: { acme: { concurrentRuns: 4 } }, keys: { "acme/ci": { concurrentRuns: 10 } } },
       'policy.keys.acme/ci.concurrentRuns: 10 is more than the 4 of its tenant "acme".',
@@ -158,7 +158,7 @@ describe("a policy in plain words", () => {
   });
 
   test("a key that only reads runs nothing", () => {
-    expect(explainPolicy({ ...key, sandbox: required, scopes: ["read"] })[1]).toContain("It runs nothing");
+    expect(explainPolicy({ ...key, sandbox: required, scopes: ["read"] })[1]).toContain("It cannot run anything");
   });
 
   test.each([

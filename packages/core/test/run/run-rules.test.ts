@@ -86,7 +86,7 @@ describe("a run is cancelled", () => {
   });
 });
 
-test("a run that was taken up six times without getting any further is poisoned, and says what the last worker died of", () => {
+test("a run that was taken over six times without progress is poisoned, and says what the last worker died of", () => {
   const { state, run } = running();
   for (let fence = 2; fence <= 6; fence += 1)
     fold(state, [
@@ -104,7 +104,7 @@ test("a run that was taken up six times without getting any further is poisoned,
     stopReason: "poisoned",
     error: {
       code: "poisoned",
-      message: "The run was taken up 6 times without getting any further. The last time it ended with: out of memory",
+      message: "The run was taken over 6 times without progress. The last time it ended with: out of memory",
     },
   });
 });
@@ -123,7 +123,7 @@ describe("money", () => {
   test("a run that has spent its limit is over", () => {
     expect(end(running({ costPicos: micros(500_000) }, { limit: 500_000 }))).toEqual({
       stopReason: "budget",
-      error: { code: "budget_exceeded", message: "The run may cost $0.500000, and $0.500000 is spent." },
+      error: { code: "budget_exceeded", message: "The run has a budget of $0.500000, and $0.500000 is spent." },
     });
     expect(end(running({ costPicos: micros(499_999) }, { limit: 500_000 }))).toBeUndefined();
   });
@@ -133,7 +133,7 @@ describe("money", () => {
     const limits = (until: string) => ({ limit: 500_000, session: reservation(until) });
     const spent = { costPicos: micros(200_000) };
     expect(end(running(spent, limits("2026-01-02T11:59:59.000Z")))?.error.message).toBe(
-      "The run may cost $0.500000, and $0.200000 is spent and $0.300000 is reserved for calls that broke off.",
+      "The run has a budget of $0.500000, and $0.200000 is spent and $0.300000 is reserved for calls that broke off.",
     );
     expect(end(running(spent, limits("2026-01-01T12:00:00.000Z")))).toBeUndefined();
   });
@@ -142,7 +142,7 @@ describe("money", () => {
     expect(end(running({ costPicos: micros(1), delegatedPicos: micros(1) }, { limit: 2 }))?.stopReason).toBe("budget");
     const session = { costPicos: micros(3), delegatedPicos: micros(4) };
     expect(end(running({}, { agent: { max_cost_micros: 7 }, session }))?.error.message).toContain(
-      "The session may cost",
+      "The session has a budget of",
     );
   });
 
@@ -152,7 +152,7 @@ describe("money", () => {
       error: {
         code: "budget_exceeded",
         message:
-          "The model nobody-knows has no price, so no limit of cost can be kept. Take the limit away, or name a model that has one.",
+          "The model nobody-knows has no price, so its budget cannot be enforced. Remove the budget, or use a model that has a price.",
       },
     });
   });
@@ -162,7 +162,7 @@ describe("money", () => {
     expect(end(running({}, limited), { model: null })).toBeUndefined();
     expect(end(running({ unpricedCalls: 1 }, limited), { model: null })?.error).toMatchObject({
       code: "budget_exceeded",
-      message: expect.stringContaining("The run made a call of a model that has no price") as string,
+      message: expect.stringContaining("The run called a model that has no price") as string,
     });
   });
 

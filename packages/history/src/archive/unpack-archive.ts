@@ -98,7 +98,7 @@ function makeView({ root, folder, present }: ArchivedView, view: string): string
   return gone.length === 0 ? undefined : view;
 }
 
-/** What is left of another agent's sessions is still that agent's. */
+/** The rest of another agent's session is still that agent's. */
 function nameSource(root: string, view: string): void {
   const mark = markOf(root);
   const path = join(view, "source.json");

@@ -21,7 +21,7 @@ const carried = new Set(["user", "assistant", "system", "custom-title", "relocat
 export function carryLines(records: readonly (Value | undefined)[], sessionId: string): CarriedLines {
   const left = new Map<string, number>();
   const leave = (what: string): void => void left.set(what, (left.get(what) ?? 0) + 1);
-  /** The line that stands where a line was that is not carried. */
+  /** The line that replaces a line that is not carried over. */
   const standIn = new Map<string, string | null>();
   const lines: Value[] = [];
   const answered = answeredCalls(records);
@@ -35,7 +35,7 @@ export function carryLines(records: readonly (Value | undefined)[], sessionId: s
       leave(type === "progress" ? "token counts of calls without a message" : `records of type ${type}`);
       continue;
     }
-    // Claude Code would begin after the compaction, and know nothing. So it gets the whole conversation.
+    // Claude Code would begin after the compaction and lack everything before. So it gets the whole conversation.
     const isBare = record["subtype"] === "compact_boundary" && records[at + 1]?.["isCompactSummary"] !== true;
     if (isBare) leave("compactions whose summary only its agent can read");
     const line = isBare ? undefined : carryLine({ ...record, sessionId }, leave);
@@ -80,13 +80,13 @@ function carryLine(record: Value, leave: (what: string) => void): Value | undefi
     const type = String(block["type"]);
     if (type === "text" && block["text"] === "") return [];
     if (known.has(type)) return [withSafeId(block)];
-    // Only the model that thought it can read it again: it is signed.
+    // Thinking is signed: only the model that wrote it can read it.
     leave(type === "thinking" ? "thinking" : `blocks of type ${type}`);
     return [];
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // Whoever writes it for Claude Code needs to know which model it was.
+  // The name of the model is kept for the files of Claude Code.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }

@@ -14,7 +14,7 @@ import { carryLines, type LeftBehind } from "./carry-lines.ts";
 export interface CarriedSession {
   /** The session as Claude Code would have it. Its files are removed when `work` ends. */
   readonly session: Session;
-  /** What is not carried over, for whoever decides whether to go on. */
+  /** What is not carried over, for the person who decides whether to continue. */
   readonly left: readonly LeftBehind[];
 }
 

@@ -38,7 +38,7 @@ function pageTitle({ summary, messages }: Session): string {
   return isPrompt && first !== undefined ? beginningOf(first) : summary;
 }
 
-/** Not more of a prompt than stands well in a line or two, and no word cut in half. */
+/** The beginning of a prompt for a line or two, without cutting a word. */
 function beginningOf(text: string): string {
   return text.length > 120 ? `${text.slice(0, 120).replace(/\s+\S*$/, "")}…` : text;
 }

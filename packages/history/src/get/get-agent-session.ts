@@ -7,11 +7,12 @@ import type { AgentSession, AgentSummary, AssistantMessage, FileDamage, Message 
 import { numberOf, objectOf, stringOf } from "../model/value.ts";
 import { createMessageBuilder, resultText } from "../sources/claude-code/transcript/to-message.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
-import { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
+import type { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
 /** A subagent's conversation by its id, with or without `agent-` in front, with its duration, tokens and tool calls. */
 export async function getAgentSession(agentId: string, config: LibraryConfig = {}): Promise<AgentSession> {
+  const { linkAgents } = await import("../sources/claude-code/agents/link-agents.ts");
   const wanted = agentId.replace(/^agent-/, "");
   const { files } = discover(config);
   const agents = files.filter((file) => file.kind === "agent");
@@ -19,7 +20,7 @@ export async function getAgentSession(agentId: string, config: LibraryConfig = {
     agents.find((found) => found.agentId === wanted) ??
     onlyOne(agents.filter((found) => found.agentId?.startsWith(wanted)));
   const parent = file ? parentFileOf(file, files) : undefined;
-  if (!file) return await Promise.resolve(inlineAgent(wanted, agentId, files));
+  if (!file) return inlineAgent(wanted, agentId, files, linkAgents);
   const { messages, damage } = readTranscript(file.path, new Date(file.mtimeMs));
   const parentMessages = parent ? readTranscript(parent.path, new Date(parent.mtimeMs)).messages : [];
   const sessionId = file.sessionId ?? parentOf(file) ?? "";
@@ -39,7 +40,12 @@ function parentFileOf(file: DataFile, files: readonly DataFile[]): DataFile | un
 }
 
 /** Claude Code 2.1.12 to 2.1.8x recorded some subagents only in progress lines of the parent. */
-function inlineAgent(wanted: string, agentId: string, files: readonly DataFile[]): AgentSession {
+function inlineAgent(
+  wanted: string,
+  agentId: string,
+  files: readonly DataFile[],
+  link: typeof linkAgents,
+): AgentSession {
   for (const file of wanted === "" ? [] : files) {
     if (file.kind !== "session") continue;
     const { messages } = readTranscript(file.path, new Date(file.mtimeMs));
@@ -51,7 +57,7 @@ function inlineAgent(wanted: string, agentId: string, files: readonly DataFile[]
       const value = { ...raw, ...inner, isSidechain: true };
       return builder.add({ line: lineNumber, offset: 0, length: 0, value }) ?? [];
     });
-    const summary = linkAgents(file.sessionId ?? "", messages, [], () => "").find((found) => found.agentId === wanted);
+    const summary = link(file.sessionId ?? "", messages, [], () => "").find((found) => found.agentId === wanted);
     if (summary) return describe(summary, own, [], resultOf(summary, messages));
   }
   throw new SessionNotFoundError(agentId);

@@ -16,7 +16,6 @@ import {
 import type { Message, Session, SessionSummary } from "../model/types.ts";
 import { thread } from "../sources/claude-code/transcript/thread.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
-import { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
 export interface GetSessionOptions extends LibraryConfig {
@@ -100,6 +99,7 @@ export async function readSession(
   const agentFiles = agentsBySession(order.discovered.files, [file]).get(file) ?? [];
   const transcript = readTranscript(file.path, new Date(file.mtimeMs));
   const threaded = thread(transcript.messages);
+  const { linkAgents } = await import("../sources/claude-code/agents/link-agents.ts");
   const agents = linkAgents(file.sessionId ?? "", transcript.messages, agentFiles, firstPromptOf);
   return {
     ...summaryOf(file, details, agentFiles, config.titles),

@@ -39,7 +39,7 @@ export interface MessagePage {
 
 /** How many bytes of lines a page has at most, if it has more than one line. */
 const pageBytes = 4 * 1024 * 1024;
-/** A longer line is not parsed: it stands in the page as damage. */
+/** A longer line is not parsed: it is in the page as damage. */
 const maxLineBytes = 64 * 1024 * 1024;
 const LF = 0x0a;
 
@@ -143,6 +143,6 @@ function rangeFrom(fd: number, { from, size, limit }: { from: number; size: numb
     position += read;
     if (position - from > maxLineBytes && end === from) return { start: from, end: position };
   }
-  // What has no line feed yet is still being written, and read all the same.
+  // A line without a line feed is still being written, and is read nevertheless.
   return { start: from, end: size };
 }

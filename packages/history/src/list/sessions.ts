@@ -76,7 +76,7 @@ function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }
 
-/** The same files, of which all have their lines. Their place in the list stays. */
+/** The same files, all with their lines, in the same order. */
 export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
   const missing = files.filter(({ origin }) => origin?.hasLines === false);
   if (missing.length === 0) return [...files];

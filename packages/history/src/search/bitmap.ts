@@ -66,7 +66,7 @@ function setBit(bit: number): void {
   scratch[bit >> 3] = (scratch[bit >> 3] ?? 0) | (1 << (bit & 7));
 }
 
-/** Three bits for three bytes: a word of three letters has nothing else that it could be recognised by. */
+/** Three bits for three bytes: a word of three letters has no other sequence. */
 const factors = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f];
 const factorOfFour = 0x9e3779b1;
 

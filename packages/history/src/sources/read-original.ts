@@ -24,7 +24,7 @@ export function readOriginal(
   const id = Object.entries(state.units).find(([, unit]) => unit.place === place)?.[0];
   const unit = source.units(mark.root).units.find((each) => each.id === id);
   if (!unit) return undefined;
-  // A line that was copied as it is has no name of its own.
+  // A line that was copied unchanged has no name of its own.
   return from === null ? JSON.stringify(message.raw) : source.original(unit, from);
 }
 

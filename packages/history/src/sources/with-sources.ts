@@ -62,7 +62,7 @@ interface Roots {
   readonly looked: readonly string[];
 }
 
-/** A path that was given is recognised by its shape, unless it was said whose it is. */
+/** A given path is recognised by its form, unless its agent is named. */
 function rootsOf(
   config: LibraryConfig,
   wanted: ReadonlySet<SourceName>,
@@ -86,7 +86,7 @@ function rootsOf(
   return { claude, others, looked: given };
 }
 
-/** Whose data this is, by its shape; undefined for Claude Code's and for what nobody knows. */
+/** The agent of this data, by its form; undefined for Claude Code's and for unknown data. */
 function recognise(path: string): HistorySource | undefined {
   return otherSources.find((source) => source.owns(path));
 }

@@ -1,4 +1,4 @@
-/** How fast a five-hour block is used up, and where it ends if that goes on. Estimates: the real limits are not in the files. */
+/** The burn rate of a five-hour block, and its projected end. Estimates: the real limits are not in the files. */
 import type { BlockForecast, BurnRate, UsageBlock } from "./usage-report.ts";
 
 const minute = 60_000;

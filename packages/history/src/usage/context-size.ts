@@ -5,7 +5,10 @@ import { numberOf, objectOf } from "../model/value.ts";
 
 const tailBytes = 256 * 1024;
 
-/** How many tokens the last answer of a transcript was given: what the model has in mind now. Null if the end of the file has no answer. */
+/**
+ * How many tokens the last answer of a transcript was given: the size of the context now. Null if the end of the file
+ * has no answer.
+ */
 export function contextTokens(path: string): number | null {
   const fd = openPlainFile(path);
   try {

@@ -64,7 +64,7 @@ interface Counted {
 
 interface Usages {
   of(mirror: Mirror, unit: Unit): Counted;
-  /** What was counted when the session could last be read. */
+  /** The counts from when the session could last be read. */
   before(mirror: Mirror, id: string): FileUsage | undefined;
   save(): void;
 }
@@ -97,7 +97,7 @@ function createUsages(store: FacetStore): Usages {
         }
         return { usage, isNew: true };
       } catch (error) {
-        // What was counted before is better than nothing; its stamp differs, so the next call tries again.
+        // The earlier counts are better than none. Their stamp differs, so the next call tries again.
         const earlier = before(mirror, unit.id);
         return { ...(earlier && { usage: earlier }), isNew: true, error: String(error) };
       }

@@ -83,7 +83,7 @@ export interface BurnRate {
   readonly costUsdPerHour: number;
 }
 
-/** The block of now, and where it ends if it goes on as it did. */
+/** The current block, and its projected end. */
 export interface BlockForecast {
   readonly block: UsageBlock;
   readonly remainingMinutes: number;

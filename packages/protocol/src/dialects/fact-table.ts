@@ -58,7 +58,7 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
   ...(when && { when }),
   data: { error: "error" },
 });
-/** A call that is no step of the loop (a title, a summary) says what it is for. */
+/** A call that is not a step of the loop (a title, a summary) has its purpose here. */
 const STEP = ["purpose", "step"] as const;
 const sent = same("model", "max_tokens", "thinking_tokens", "tools_count");
 const reply = same("stop_reason", "usage", "content");
@@ -148,7 +148,7 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
   "step.abandoned": {
     actions: [
-      // A cancel is nobody's error. What had arrived by then is an answer that was interrupted.
+      // A cancel is not an error. What had arrived by then is an interrupted answer.
       { action: "api_error", unless: ["reason", "cancelled"], data: same("model", "usage", "reason") },
       {
         action: "api_response_received",
@@ -267,13 +267,13 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   },
 };
 
-/** A row of agent_runs, without the columns that say whose it is. */
+/** A row of agent_runs, without the columns that identify its session. */
 export interface ActionLog {
   readonly timestamp: string;
   readonly step_number: number;
   readonly action_type: ActionType;
   readonly action_data: Record<string, unknown>;
-  /** What the model was shown when it happened. */
+  /** How many messages the model was shown. */
   readonly messages_count: number | null;
   readonly estimated_tokens: number | null;
   readonly duration_ms: number | null;

@@ -18,7 +18,7 @@ export const contextFacts = {
     memories_found: Count,
     memories_injected: Count,
     memory_store_type: z.string(),
-    /** What was put before the model, so that the step can be shown again. */
+    /** The memories that were added to the prompt, so that the step can be reproduced. */
     injected: z.array(z.string()),
     ...failing,
   }),
@@ -31,7 +31,7 @@ export const contextFacts = {
   }),
   "memory.saved": z.object(hook),
   "memory.restored": z.object(hook),
-  /** Each check leaves its reason; an applied one also what stands for the older messages from then on. */
+  /** Each check records its reason. An applied compaction also records the messages that replace the older ones. */
   "compaction.checked": z.object({
     ...inStep,
     ...context,

@@ -8,13 +8,16 @@ import { CallCost, Usage } from "../usage.ts";
 const Count = z.int().nonnegative();
 const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
 
-/** What a runtime with a life of its own (Claude Code) adds to the vocabulary of the loop. */
+/** Facts that only a runtime with its own process (Claude Code) has. */
 export const runtimeFacts = {
-  /** The runtime is up for a run: what it found (model, tools, servers, commands), as it said it. */
+  /** The runtime has started for a run, with what it reported: model, tools, servers, commands. */
   "runtime.started": z.object({ run_id: Uuid, info: JsonObject }),
-  /** Something that the runtime said and that is neither an answer nor a result: a compaction, a denial, a task's news. */
+  /** A report of the runtime that is neither an answer nor a result: a compaction, a denial, news of a task. */
   "runtime.noticed": z.object({ run_id: Uuid, message_id: Uuid, subtype: z.string(), notice: JsonObject }),
-  /** A message of a subagent that works inside the runtime. It is no part of the session's own transcript; its cost is the session's. */
+  /**
+   * A message of a subagent that works inside the runtime. It is not part of the session's own transcript, but its cost
+   * counts for the session.
+   */
   "subagent.messaged": z.object({
     run_id: Uuid,
     message_id: Uuid,
@@ -23,13 +26,13 @@ export const runtimeFacts = {
     role: z.enum(["user", "assistant"]),
     content: Content,
     model: z.string().nullable(),
-    /** Null for what is no answer of a model, and for the later parts of one that was counted already. */
+    /** Null for a message that is not a model's answer, and for later parts of an answer that was counted already. */
     usage: Usage.nullable(),
     cost: CallCost.nullable(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
   }),
-  /** A hook was asked or told, and what came of it. */
+  /** A hook was called, with its outcome. */
   "hook.called": z.object({
     run_id: Uuid.nullable(),
     hook_event: z.string(),
@@ -48,8 +51,8 @@ export const runtimeFacts = {
     /** Which transcript of the session: null is its own, others are those of its subagents. */
     subpath: z.string().nullable(),
     /**
-     * Lines of an adopted file that JSON would not write as they stand there: the text instead of that of entry `at`, or
-     * of a line before it that is no entry (a torn one, an empty one).
+     * Lines of an adopted file that JSON would write differently: the original text of entry `at`, or of a line before
+     * it that is not an entry (incomplete or empty).
      */
     odd_lines: z.array(z.object({ at: Count, text: z.string(), is_entry: z.boolean() })).optional(),
   }),
@@ -58,7 +61,7 @@ export const runtimeFacts = {
     user_message_uuid: Line.min(1).max(100),
     files_modified: z.array(AbsolutePath),
   }),
-  /** From outside: bring the files back to where they were. */
+  /** A request to restore the files of a checkpoint. */
   "rewind.requested": z.object({
     rewind_id: Uuid,
     checkpoint_id: Uuid,
@@ -72,9 +75,9 @@ export const runtimeFacts = {
     files_changed: z.array(AbsolutePath),
     insertions: Count,
     deletions: Count,
-    /** Set when nothing was brought back. */
+    /** Set when nothing was restored. */
     error: Failure.nullable(),
   }),
-  /** From outside: from here on the session works with another model or another permission mode, a run that is under way included. */
+  /** A request that the session uses another model or permission mode from now on, also for a run in progress. */
   "control.requested": z.object({ permission_mode: z.string().nullable(), model: Line.max(100).nullable() }),
 };

@@ -8,7 +8,7 @@ import { Picos, UsageTotals } from "../usage.ts";
 
 const Count = z.int().nonnegative();
 
-/** What a run came to, said once at its end. */
+/** The totals of a run, recorded once at its end. */
 const runTotals = {
   usage: UsageTotals,
   cost_micros: Count,
@@ -23,7 +23,7 @@ const runTotals = {
   duration_ms: Count,
 };
 
-/** What the runtime itself said at the end, as it said it. The loop has nothing to add to the totals; Claude Code has. */
+/** The runtime's own result. The loop has none beside the totals; Claude Code has. */
 const ownResult = { result: JsonObject.optional() };
 
 /** What happens to a session as a whole, and to the prompts and messages in it. */
@@ -43,7 +43,9 @@ export const sessionFacts = {
     parent: z.object({ session_id: Uuid, sequence: z.int().positive() }).nullable(),
     /** The call in another session that this one works for. */
     subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
-    /** The name of the key that opened it; a subagent's session has its caller's. Absent where nobody used a key. */
+    /**
+     * The name of the key that opened the session; a subagent's session has its caller's. Absent if no key was used.
+     */
     opened_by: z.string().max(255).optional(),
   }),
   "session.edited": z.object({
@@ -61,7 +63,7 @@ export const sessionFacts = {
   /** A prompt is durable from here on. It enters the transcript when its run starts, or when the running one reads it. */
   "prompt.accepted": z.object({
     message_id: Uuid,
-    /** The run that this prompt will open, unless it steers one that is already there. */
+    /** The run that this prompt will start, unless it steers a run in progress. */
     run_id: Uuid,
     mode: z.enum(["queue", "steer", "interrupt"]),
     content: Content,
@@ -69,7 +71,7 @@ export const sessionFacts = {
     max_cost_micros: Count.nullable(),
     /** The name of the API key that asked: caps of that key count for the run. */
     key_name: Line.max(100).optional(),
-    /** What this run does differently from its session, in the words of the session's runtime (see `claude/options.ts`). */
+    /** How this run differs from its session, in the format of the session's runtime (see `claude/options.ts`). */
     options: JsonObject.optional(),
   }),
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),

@@ -11,14 +11,14 @@ const inStep = { run_id: Uuid, step: Count };
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
 /**
- * What is known of a call without a whole answer, and what it may have cost beyond that. Facts without `estimated` and
- * `reserved_micros` that are of before 2026-11-16 say the most that the call can have cost.
+ * What is known of a call without a whole answer, and what it may have cost beyond that. Facts from before 2026-11-16
+ * have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
  */
 const broken = {
-  /** The model's own counts where the stream said them; else output as measured from what arrived. */
+  /** The model's own counts if the stream had them; else output as measured from what arrived. */
   usage: Usage,
   cost: CallCost.nullable(),
-  /** `output_tokens` is measured, not said by the model. */
+  /** `output_tokens` is measured, not reported by the model. */
   estimated: z.literal(true).optional(),
   /** What the call may have cost beyond `cost`. */
   reserved_micros: Count.optional(),
@@ -27,10 +27,10 @@ const broken = {
   simulated: z.literal(true).optional(),
 };
 
-/** An answer that had begun when it broke off, or that made no sense: it was paid for all the same. */
+/** An answer that broke off or was invalid: it still costs money. */
 const Lost = z.object({ model: z.string(), ...broken });
 
-/** The text of an answer that broke off, where nobody asks for that answer again. */
+/** The text of an answer that broke off and is not requested again. */
 const interrupted = { message_id: Uuid.optional(), content: z.array(ContentBlock).optional() };
 
 /** Model calls and the tool calls they ask for. */
@@ -58,11 +58,11 @@ export const stepFacts = {
     model: z.string(),
     stop_reason: z.string().nullable(),
     usage: Usage,
-    /** Null: the model has no price. Never 0 for that. */
+    /** Null if the model has no price, never 0. */
     cost: CallCost.nullable(),
     container_id: z.string().nullable(),
     duration_ms: Count,
-    /** `usage` is measured from what arrived, because the provider told no counts. */
+    /** `usage` is measured from what arrived, because the provider sent no counts. */
     estimated: z.literal(true).optional(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
@@ -101,7 +101,7 @@ export const stepFacts = {
     tool_use_id: z.string(),
     name: z.string(),
     input: z.unknown(),
-    /** `unknown`: it had started when its worker died, and nobody can say whether it took effect. */
+    /** `unknown`: the call had started when its worker died, and may or may not have taken effect. */
     outcome: z.enum(["committed", "failed", "unknown"]),
     content: Content,
     is_error: z.boolean(),
@@ -121,21 +121,24 @@ export const stepFacts = {
         expires_at: z.iso.datetime().nullable(),
         /** The session that works on it, for a subagent. */
         session_id: Uuid.nullable(),
-        /** What whoever decides should know besides: why it is asked, and rules that would allow it from now on. */
+        /**
+         * Further information for the person who decides: why it is asked, and rules that would allow such calls from
+         * now on.
+         */
         about: JsonObject.optional(),
       }),
     ),
   }),
-  /** An answer from outside, kept before anybody acts on it. */
+  /** An answer from outside, stored before the driver acts on it. */
   "await.answered": z.object({
     tool_use_id: z.string(),
     content: Content,
     is_error: z.boolean(),
-    /** What a subagent and its own spent: it counts against the budgets of whoever asked. */
+    /** What a subagent and its own subagents spent: it counts against the budgets of the caller. */
     cost_micros: z.int().nonnegative().optional(),
-    /** The same, exactly. */
+    /** `cost_micros`, exactly. */
     cost_picos: Picos.optional(),
-    /** What calls of the subagent that broke off may have cost beyond that. */
+    /** What interrupted calls of the subagent may have cost beyond that. */
     reserved_micros: Count.optional(),
   }),
   "await.resolved": z.object({
@@ -144,7 +147,7 @@ export const stepFacts = {
     resolution: z.enum(["answered", "timed_out", "cancelled"]),
     waited_ms: Count,
   }),
-  /** A subagent has told the session that called it what came of it. */
+  /** A subagent has sent its outcome to the session that called it. */
   "parent.informed": z.object({ ...inStep, session_id: Uuid, tool_use_id: z.string() }),
   /** The final answer was checked by the agent's own rule. */
   "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable() }),

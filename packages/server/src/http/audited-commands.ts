@@ -17,8 +17,8 @@ export interface AuditedCommand {
 }
 
 /**
- * Does what a message of a WebSocket asks for. Answers to approvals are in the audit log whatever comes of them, and so is every
- * message that the operator's rules refuse; the entry is written before the client hears of it.
+ * Runs a message of a WebSocket. Answers to approvals are always in the audit log, and so is every message that the
+ * operator's rules reject. The entry is written before the client gets the result.
  */
 export async function audited<Result>(
   { shared, principal }: Pick<Caller, "shared" | "principal">,
@@ -30,7 +30,7 @@ export async function audited<Result>(
     const target = (command.type === "answer" ? command.tool_use_id : null) ?? command.session_id ?? null;
     const entry = { action, target, outcome, detail, ...origin };
     const actor = { actor: principal.name, key_id: principal.keyId.slice(0, 12) };
-    // A store that cannot take the entry is told, and the message is answered: the work is done already.
+    // A store that cannot store the entry is reported, and the message is answered: the work is done already.
     await shared.audit.append(principal.tenant, { ...entry, ...actor }).catch((error: unknown) => {
       shared.deps.log?.({ level: "error", route: "audit", message: withoutSecrets(String(error)) });
     });

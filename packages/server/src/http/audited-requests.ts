@@ -2,7 +2,7 @@ import { type RouteName, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ServerContext } from "../request-context.ts";
 
-/** Requests that are in the audit log whatever comes of them, by what they do. */
+/** Requests that are always in the audit log, whatever their result, with the name of their action. */
 const AUDITED: Partial<Record<RouteName, string>> = {
   createKey: "key.create",
   rotateKey: "key.rotate",
@@ -45,8 +45,9 @@ const OPERATOR_TENANT = "default";
 export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
 
 /**
- * Writes the audit log. An entry is written before its request is answered, so that nothing is answered as done that is not in the
- * log. A store that cannot take the entry is reported, and the answer is sent: the work is done already.
+ * Writes the audit log. An entry is written before its request is answered, so that nothing is answered as done that is
+ * not in the log. If the store cannot store the entry, this is reported and the answer is sent: the work is done
+ * already.
  */
 export function auditRequests(
   app: FastifyInstance,
@@ -75,7 +76,8 @@ export function auditRequests(
           actor: principal.name,
           key_id: principal.keyId.slice(0, 12),
         });
-      // Wrong keys belong to no tenant, and anybody can send them without end: one entry a minute, for the operator.
+      // Wrong keys belong to no tenant, and anybody can send any number of them: one entry a minute is written, for the
+      // operator.
       const minute = Math.floor(now() / 60_000);
       if (!principal && problem?.code === "unauthorized" && sentKey(request) && minute !== wrongKeyMinute) {
         wrongKeyMinute = minute;

@@ -51,7 +51,7 @@ export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[
     if (isKeyHeader(name)) given += 1;
     if (name.length === "host".length && name.toLowerCase() === "host") hosts += 1;
   }
-  // A proxy in front of this server may have looked at the other Host.
+  // A proxy in front of this server may have checked the other Host.
   if (hosts > 1) throw new ApiError("malformed", "Expected one Host.");
   if (given > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];

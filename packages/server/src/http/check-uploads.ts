@@ -54,7 +54,7 @@ function base64Size(data: string): number {
   return Math.floor((data.length * 3) / 4) - padding;
 }
 
-/** Data is decoded piece by piece into the same bytes: it is only looked at. */
+/** Data is decoded in pieces into the same buffer, because it is only checked. */
 const PIECE = 256 * 1024;
 const scratch = Buffer.alloc(PIECE);
 

@@ -102,7 +102,7 @@ export async function sendFile(
     void reply
       .code(200)
       .type(TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream")
-      // The same bytes, not a copy for every page that is opened.
+      // The same bytes, without a copy for each request.
       .send(Buffer.from(content.buffer, content.byteOffset, content.byteLength));
   return true;
 }

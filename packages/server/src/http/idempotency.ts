@@ -9,7 +9,7 @@ import { ApiError } from "./api-error.ts";
 interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** The session that the answer tells of. */
+  /** The session that the answer is about. */
   readonly sessionId?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ const Entry = z.object({
   /** The id of what the request creates: a repetition after a crash creates the same thing. */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
-  /** The session that the answer told of and that was deleted since. */
+  /** The session that the answer was about, if it was deleted since. */
   deleted: z.string().optional(),
 });
 type Entry = z.infer<typeof Entry>;
@@ -172,7 +172,10 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   };
 }
 
-/** Removes what answers say of a session that is deleted. Whoever repeats such a request is told that it is gone. */
+/**
+ * Removes the stored answers about a session that is deleted. A repetition of such a request is told that the session
+ * was deleted.
+ */
 export async function forgetAnswers(records: Records, sessionId: string): Promise<void> {
   const field = { name: "session", value: sessionId };
   for (;;) {

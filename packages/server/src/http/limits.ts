@@ -159,10 +159,10 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
   };
 }
 
-/** The answer to whoever is over a limit. */
+/** The response to a request over a limit. */
 export function tooMany({ limit, says }: Named, seconds: number): ApiError {
   const wait = Math.max(1, Math.min(seconds, 60));
-  return new ApiError("rate_limited", `Over the limit ${limit}: ${says}. Try again in ${wait} s.`, {
+  return new ApiError("rate_limited", `Rate limit ${limit}: ${says}. Retry in ${wait} s.`, {
     headers: { "retry-after": String(wait) },
     details: { limit },
   });

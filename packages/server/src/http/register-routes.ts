@@ -152,7 +152,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     .send(isChecked(body) ? body.checked : JSON.stringify(body));
 }
 
-/** A secret that is shown once is in the first answer, and not in what is kept of it. */
+/** The stored answer does not contain a secret that is shown only once. */
 async function runOnce<Outcome extends { readonly body: unknown; readonly replayed: boolean }>(
   { shownOnce }: Route,
   run: (keep: (body: unknown) => unknown) => Promise<Outcome>,

@@ -56,8 +56,8 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
 }
 
 /**
- * A large body keeps this process busy, and the run that it begins as well. The next one of the same tenant waits for as long as this
- * one took, so that half of the time is left for others.
+ * A large body keeps this process busy, and so does the run that it starts. The next one of the same tenant waits for
+ * as long as this one took, so that half of the time is left for others.
  */
 function pauseAfter(began: number): number {
   return Math.min(performance.now() - began, 1000);

@@ -2,26 +2,26 @@ import { createHash } from "node:crypto";
 import type { TelemetryAttributes, TelemetrySpan } from "@skein/core";
 import type { Event, FactData } from "@skein/protocol";
 
-/** Where a run belongs: the trace of whoever asked for it, or one of its own. */
+/** The trace of a run: that of the request, or its own. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string | undefined;
 }
 
-/** What the spans of a run are made of. */
+/** What the spans of a run are made from. */
 export interface TracedRun {
   readonly runId: string;
   /** The events of the run as far as they are known, from its beginning. */
   readonly events: readonly Event[];
   readonly agent: { readonly id: string; readonly name: string; readonly version: number };
   readonly parent: TraceParent | undefined;
-  /** Whether spans have what was said and done. */
+  /** Whether spans contain the content of messages and tool calls. */
   readonly withContent: boolean;
 }
 
 type Values = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-/** `traceparent` of W3C Trace Context; what does not look like one is none. */
+/** `traceparent` of W3C Trace Context; undefined if the header is not valid. */
 export function parseTraceParent(header: unknown): TraceParent | undefined {
   const [, traceId, spanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(String(header)) ?? [];
   return traceId === undefined || /^0+$/.test(traceId) ? undefined : { traceId, spanId };

@@ -4,14 +4,14 @@ import { type TraceParent, type TracedRun, endsSpan, parseTraceParent, spanOf } 
 
 export interface TracingDeps {
   readonly store: Store;
-  /** Whom it is told to; without one nothing is traced. */
+  /** Receives spans. Without it, nothing is traced. */
   readonly telemetry?: Telemetry | undefined;
-  /** Whether spans have what was said and done. */
+  /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent?: boolean | undefined;
   readonly report: (error: unknown) => void;
 }
 
-/** Tells a collector about runs while they go on: each model call and each tool call when it ends, then the run. */
+/** Sends spans to a collector during a run: each model call and each tool call when it ends, then the run. */
 export interface Tracing {
   /** The run was asked for inside this trace. Kept in the store: another process may drive the run. */
   remember(runId: string, traceparent: unknown): Promise<void>;
@@ -26,12 +26,12 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** Those of this process, which are known before they are stored: a call may be over by then. */
+  /** Parents of runs of this process, known before they are stored: a call may have ended by then. */
   const parents = new Map<string, TraceParent>();
-  /** What began in runs that go on. */
+  /** The start events in runs in progress. */
   const begun = new Map<string, Event[]>();
   const agents = new Map<string, TracedRun["agent"]>();
-  /** One after the other, so that a run is told in the order in which it went. */
+  /** One after the other, so that spans of a run are sent in order. */
   let telling: Promise<void> = Promise.resolve();
 
   async function parentOf(runId: string): Promise<TraceParent | undefined> {
@@ -42,7 +42,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     return kept;
   }
 
-  /** What began in a run: as it was heard here, or as the log has it where another process began the run. */
+  /** The start events of a run: as this process saw them, or from the log if another process began the run. */
   async function beginnings(runId: string, event: Event): Promise<readonly Event[]> {
     const heard = begun.get(runId) ?? [];
     if (heard[0]?.event_type === "session.started") return heard;

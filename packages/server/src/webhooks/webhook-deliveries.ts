@@ -99,7 +99,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       return [];
     });
     if (!webhook || !event) {
-      // With a session its notices are removed; one that was kept at that moment is not brought back.
+      // Deleting a session removes its notices. A notice that was being saved at that moment is not restored.
       if (!event) await records.delete(TENANT, "delivery", id);
       else await save({ ...delivery, state: "failed", last_error: "The webhook is gone.", next_attempt_at: null });
       return;

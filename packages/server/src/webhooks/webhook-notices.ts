@@ -29,7 +29,7 @@ const MARK_MS = 60_000;
 const SEEN = 10_000;
 /** If a store has more webhooks than this, only those of an event's tenant are read. */
 const FEW = 200;
-/** Facts of so long a time are looked at together: a run has several, and most servers have no webhook. */
+/** Facts are collected for this time and handled together: a run has several, and most servers have no webhook. */
 const GATHER_MS = 50;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
@@ -142,7 +142,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   };
 }
 
-/** Waits a moment, then asks once for everybody who came meanwhile. Whoever comes after it was asked waits for the next. */
+/** Waits for a moment, then makes one call for all callers so far. Later callers wait for the next call. */
 function oneForAll<Answer>(gatherMs: number, ask: () => Promise<Answer>): () => Promise<Answer> {
   let next: Promise<Answer> | undefined;
   return () => {

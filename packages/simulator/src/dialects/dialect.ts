@@ -19,11 +19,14 @@ export interface Dialect {
   parse(body: unknown, head: RequestHead): MessagesRequest;
   /** What the API counts, from what the simulator counts. */
   readonly usage?: (usage: Usage) => Usage;
+  /** The content type of a stream that does not have server-sent events. */
+  readonly streamType?: string;
   /** An answer as one document. */
   whole(answer: Answer): JsonObject;
   /** An answer as the events of a stream. */
   events(answer: Answer): readonly StreamEvent[];
   errorBody(error: ApiError, requestId: string): string;
+  readonly errorHeaders?: (error: ApiError) => Readonly<Record<string, string>>;
   /** An error in the middle of a stream. */
   errorEvent(error: ApiError, requestId: string): StreamEvent;
 }

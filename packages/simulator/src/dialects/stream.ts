@@ -2,7 +2,8 @@
 import type { Block, JsonObject } from "../wire.ts";
 
 export interface StreamEvent {
-  readonly text: string;
+  /** Bytes where the stream is not text. */
+  readonly text: string | Buffer;
   /**
    * `start` comes before all content. Deltas are what `chunk…` and `after…Chunks` of a step count. `end` says how the answer
    * ended, or follows what says so: an answer that breaks off is without it. `part` is everything else.

@@ -218,5 +218,5 @@ function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCode
   };
 }
 
-/** Where Claude Code finds its model unless it is told. */
+/** The address that Claude Code uses by default. */
 const MODEL = "https://api.anthropic.com";

@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
-import { Policy, type Records, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
+import { type FoundSkill, findSkills } from "@skein/adapters/skills";
+import { Policy, type Records, SKILL_TOOL, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import type { Limits, RetentionDays } from "@skein/server";
 import { isDeepStrictEqual } from "node:util";
@@ -19,6 +20,8 @@ export interface SkeinConfig {
   readonly agents?: readonly Agent[];
   /** Tools that agents made over HTTP may name. */
   readonly tools?: readonly Tool[];
+  /** Folders with skills that agents made over HTTP may name, by the skill's name or the folder. */
+  readonly skills?: readonly string[];
   /** The options of Claude Code that requests may use. Everything that is left out is closed. */
   readonly claude?: z.input<typeof ClaudeSettings>;
   /** The limits of one key. SKEIN_LIMITS has precedence. */
@@ -34,6 +37,7 @@ export interface SkeinConfig {
 export interface ServedCode {
   readonly agents: readonly RegisteredAgent[];
   readonly tools: ReadonlyMap<string, Tool>;
+  readonly skills?: readonly FoundSkill[];
   readonly claude: ClaudeSettings;
   readonly limits?: Partial<Limits>;
   readonly retention?: RetentionDays;
@@ -50,7 +54,11 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
       "invalid",
       `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
     );
-  refuseUnknown(loaded.default, ["agents", "tools", "claude", "limits", "retention", "policy", "models"], file);
+  refuseUnknown(
+    loaded.default,
+    ["agents", "tools", "skills", "claude", "limits", "retention", "policy", "models"],
+    file,
+  );
   return codeOf(loaded.default);
 }
 
@@ -67,6 +75,7 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
 export function codeOf({
   agents = [],
   tools = [],
+  skills = [],
   claude = {},
   limits = {},
   retention = {},
@@ -82,10 +91,15 @@ export function codeOf({
   for (const tool of tools as readonly Partial<Tool>[])
     if (typeof tool?.name !== "string" || typeof tool.inputSchema !== "object")
       throw new KnownError("invalid", "tools: Each must be made by defineTool({ … }).");
-  const all = [...tools, ...registered.flatMap((one) => [...one.tools.values()])];
+  if (!Array.isArray(skills) || skills.some((folder) => typeof folder !== "string"))
+    throw new KnownError("invalid", 'skills must be a list of folders: skills: ["./skills"].');
+  const ofAgents = registered.flatMap((one) => [...one.tools.values()]);
+  // A tool that loads the skills of one agent is not for another.
+  const all = [...tools, ...ofAgents.filter(({ name }) => name !== SKILL_TOOL)];
   return {
     agents: registered,
     tools: new Map(all.map((tool) => [tool.name, tool])),
+    skills: findSkills(skills),
     claude: parseInput(ClaudeSettings, claude),
     limits: checkedLimits(limits, "limits"),
     retention: checkedRetention(retention, "retention"),

@@ -16,7 +16,7 @@ export interface ServerOptions extends SkeinConfig {
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
 }
 
-const OPTIONS = "port host store data files log limits retention agents tools claude policy models".split(" ");
+const OPTIONS = "port host store data files log limits retention agents tools skills claude policy models".split(" ");
 
 /** The server of `skein serve` inside another program. Options that are left out come from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
@@ -34,13 +34,14 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
     log,
     agents = [],
     tools = [],
+    skills = [],
     claude = {},
     policy = {},
     models = {},
   } = options;
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
-  const code = codeOf({ agents, tools, claude, limits, retention, policy, models });
+  const code = codeOf({ agents, tools, skills, claude, limits, retention, policy, models });
   // The program's options have precedence over the environment.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

@@ -7,6 +7,7 @@ import {
   type Policy,
   type RunOwner,
   type SandboxMode,
+  SKILL_TOOL,
   capsOf,
   chosenSandboxMode,
   commonHosts,
@@ -33,7 +34,7 @@ export interface ServerPolicy {
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
-  /** The strictest mode of any key: for sessions of the loop, which do not say which key began them. */
+  /** The strictest mode of any key: for sessions of the loop, which do not record the key that began them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether several tenants have keys, as last looked up; it is looked up again after a moment. */
   isShared(): boolean;
@@ -52,11 +53,11 @@ export interface ServerPolicy {
 /** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
 export function openPolicy(
   { sandbox, host, claudeOpened }: Pick<StartOptions, "sandbox" | "host" | "claudeOpened">,
-  { policy, claude: own, tools }: ServedCode,
+  { policy, claude: own, tools, skills = [] }: ServedCode,
   keys: PolicyDeps["keys"],
 ): { readonly rules: ServerPolicy; readonly claude: ClaudeSettings } {
   const claude = claudeOpened ? openedByBoth(claudeOpened, own) : own;
-  checkPolicy(policy, { claude, tools: tools.keys() });
+  checkPolicy(policy, { claude, tools: [...tools.keys(), ...(skills.length > 0 ? [SKILL_TOOL] : [])] });
   const isLoopback = LOOPBACK.includes(host);
   return { claude, rules: createServerPolicy({ policy, sandbox, isLoopback, hosts: claude.hosts, keys }) };
 }
@@ -108,7 +109,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     countedAt = now();
     void validKeys(undefined).then(
       (all) => (isShared = new Set(all.map(({ tenant }) => tenant)).size > 1),
-      // While the store is away, what was known last counts.
+      // While the store is unavailable, the last known value is used.
       () => undefined,
     );
   }

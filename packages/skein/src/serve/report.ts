@@ -1,7 +1,7 @@
 import { withoutSecrets } from "@skein/protocol";
 import type { StartOptions } from "./start-options.ts";
 
-/** Writes errors that nobody waits for to the server's log. */
+/** Logs errors of background work. */
 export function createReport(log: StartOptions["log"] = () => {}): (error: unknown) => void {
   return (error) =>
     log({

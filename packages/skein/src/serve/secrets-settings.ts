@@ -4,7 +4,7 @@ import { type Store, type Vault, checkSealedWith, createVault, sealedRecords } f
 import { KnownError } from "@skein/protocol";
 import type { Config } from "../config.ts";
 
-/** What seals secrets in the store. Without a vault they are kept as they are. */
+/** The vault for secrets in the store. Without a vault they are stored unsealed. */
 export interface SecretsSettings {
   readonly vault: Vault | undefined;
   /** Ids of keys that are lost: what they sealed has to be set again. */
@@ -33,7 +33,7 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code === "ENOENT" ? "It is not there." : String(error);
+    const why = (error as NodeJS.ErrnoException).code === "ENOENT" ? "The file does not exist." : String(error);
     throw new KnownError("invalid", `SKEIN_SECRETS_KEY_FILE is ${file}. ${why}`);
   }
 }

@@ -1,7 +1,15 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Bus, type FileStore, type Store, type WorkerInfo, createAuditLog, createWorkers } from "@skein/core";
+import {
+  type Bus,
+  type FileStore,
+  SKILL_TOOL,
+  type Store,
+  type WorkerInfo,
+  createAuditLog,
+  createWorkers,
+} from "@skein/core";
 import { createIds, isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
@@ -169,7 +177,7 @@ function beating(
     owner: thisOwner(),
     runtimes,
     agents: code.agents.map(({ agent }) => agent.config.name),
-    tools: [...code.tools.keys()],
+    tools: [...code.tools.keys(), ...(code.skills?.length ? [SKILL_TOOL] : [])],
     model: model.description,
   };
   return createHeartbeat({

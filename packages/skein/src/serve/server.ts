@@ -11,6 +11,7 @@ import { consoleFolder, openConsole } from "./console-files.ts";
 import { firstKey } from "./first-key.ts";
 import { explainKey, openPolicy, wallsState } from "./policy.ts";
 import { createModelAdmin } from "./model-admin.ts";
+import { namedSkills } from "./named-skills.ts";
 import { createReport } from "./report.ts";
 import { withSealedSecrets } from "./secrets-settings.ts";
 import { type ServerParts, openParts } from "./server-parts.ts";
@@ -29,7 +30,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
   makeFolder(dataDir);
   chmodSync(dataDir, 0o700);
   const opened = await openStore(storeUrl, {
-    // Without a place that the operator named, large texts stay in the store.
+    // Without SKEIN_FILES, large texts stay in the store.
     files: options.filesUrl === undefined ? undefined : await openFiles(options.filesUrl, options.s3),
     report: createReport(options.log),
   });
@@ -116,6 +117,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
       const tool = code.tools.get(name);
       return tool && { name, description: tool.description, input_schema: tool.inputSchema };
     },
+    skillsNamed: (names) => namedSkills(code.skills ?? [], names),
     tools: () =>
       [...code.tools.values()].map(({ name, description, inputSchema, policy }) => ({
         name,

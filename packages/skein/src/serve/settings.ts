@@ -25,7 +25,7 @@ export interface ServeSettings {
   readonly s3: S3Config;
   /** Limits that the environment changes. */
   readonly limits: Partial<Limits>;
-  /** How many days sessions are kept, by tenant, as the environment says. */
+  /** How many days sessions are kept, by tenant, from the environment. */
   readonly retention: RetentionDays;
   /** What this process does, and who drives its sessions. */
   readonly engine: EngineSettings;
@@ -41,7 +41,7 @@ export interface ServeSettings {
   /** The Redis that carries drafts and nudges between machines that share the store. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
-  /** Whether spans have what was said and done. */
+  /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent: boolean;
   readonly traceService: string | undefined;
   /** Where the built console is; null for none, undefined for the one of its package. */
@@ -50,9 +50,9 @@ export interface ServeSettings {
   readonly claudeCode: boolean;
   /** The options of Claude Code that the environment opens. */
   readonly claudeOpened: ClaudeSettings;
-  /** For how many days the audit log is kept. */
+  /** How many days the audit log is kept. */
   readonly auditDays: number | undefined;
-  /** What seals secrets in the store. */
+  /** The vault for secrets in the store. */
   readonly secrets: SecretsSettings;
   /** The value of SKEIN_SANDBOX. */
   readonly sandbox: SandboxMode | undefined;

@@ -7,12 +7,12 @@ type Log = NonNullable<StartOptions["log"]>;
 export interface OpenTelemetry {
   /** Undefined where no collector is named. */
   readonly telemetry: Telemetry | undefined;
-  /** Writes a line where the operator wants it, and tells the collector. */
+  /** Writes a line to the operator's log, and sends it to the collector. */
   readonly log: Log | undefined;
   close(): Promise<void>;
 }
 
-/** What tells a collector about this server, if the operator named one. */
+/** Opens the telemetry of this server, if the operator named a collector. */
 export async function openTelemetry({ traceEndpoint, traceService, log }: StartOptions): Promise<OpenTelemetry> {
   if (traceEndpoint === undefined) return { telemetry: undefined, log, close: async () => {} };
   const { createOpenTelemetry } = await loadPart.telemetry();

@@ -24,7 +24,7 @@ interface WorkplacesDeps {
   readonly rules: Pick<ServerPolicy, "strictestSandbox" | "commonHosts">;
   /** Addresses that may be called besides public ones. */
   readonly places?: GatePlaces;
-  /** What Claude Code's settings say, which hold for every program that a model steers. */
+  /** Limits from Claude Code's settings, which apply to every program that a model controls. */
   readonly limits: { readonly memoryBytes: number } & Omit<SandboxLimits, "memoryBytes" | "totalMemoryBytes">;
   readonly store: Pick<Store, "get">;
   readonly report: (error: unknown) => void;
@@ -33,7 +33,7 @@ interface WorkplacesDeps {
   readonly refused?: (session: SessionPlace, problem: string) => Promise<void>;
 }
 
-/** How often folders are looked for whose sessions were deleted by another server, or while this one was away. */
+/** How often to look for folders whose sessions were deleted by another server, or while this one was stopped. */
 const SWEEP_MS = 3600 * 1000;
 
 export function createWorkplaces(deps: WorkplacesDeps): Workplaces {

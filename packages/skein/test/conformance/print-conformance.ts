@@ -1,15 +1,15 @@
 import type { ConformanceList, Line } from "./line.ts";
 
-/** `docs/reference/conformance.md`: every line of every list, and what became of it. */
+/** `docs/reference/conformance.md`: how many lines of each list are there, and every line that is different or open. */
 export function printConformance(lists: readonly ConformanceList[]): string {
   const counted = lists.map(
     (list) => `| [${list.part}](#${anchor(list.part)}) | ${list.specification} | ${list.title} | ${counts(list)} |`,
   );
   return `# The five parts, and the specifications they came from
 
-Each of the five parts of Skein came from a document, numbered 000 to 004. This page is printed from the lists in \`packages/skein/test/conformance/\` by
-\`npm run conformance\`; the tests walk the same lists. *there*: a test sees it in a real store, a schema or a file. *departure*: it is different here, for the
-reason given. *open*: the named issue completes it.
+Each of the five parts of Skein implements a document, numbered 000 to 004. *there*: a test finds the line in a real store, a schema or a file. *departure*: it is
+different here, for the reason given. *open*: not done yet. This page lists departures and open lines; the lists in \`packages/skein/test/conformance/\`, from which
+\`npm run conformance\` prints it, have every line with its check.
 
 | part | document | about | there | departure | open |
 |---|---|---|---|---|---|
@@ -31,32 +31,37 @@ function counts(list: ConformanceList): string {
 
 function printList({ part, specification, title, lines }: ConformanceList): string {
   const places = [...new Set(lines.map(({ at }) => at))];
+  const sections = places.map((at) =>
+    printSection(
+      at,
+      lines.filter((line) => line.at === at && line.status !== "there"),
+    ),
+  );
   return `
 ## ${part}
 
 Document ${specification}: ${title}.
-${places
-  .map((at) =>
-    printSection(
-      at,
-      lines.filter((line) => line.at === at),
-    ),
-  )
-  .join("")}`;
+${sections.join("")}`;
 }
 
 function printSection(at: string, lines: readonly Line[]): string {
+  if (lines.length === 0) return "";
+  const reasons = [...new Set(lines.map(reasonOf))];
+  const rows = reasons.map((reason) => {
+    const said = lines.filter((line) => reasonOf(line) === reason).map(({ what }) => cell(what));
+    return `| ${said.join("<br>")} | ${cell(reason)} |`;
+  });
   return `
 ### ${at}
 
-| the specification says | here | |
-|---|---|---|
-${lines.map(printLine).join("\n")}
+| the specification says | here |
+|---|---|
+${rows.join("\n")}
 `;
 }
 
-function printLine({ what, status, note = "" }: Line): string {
-  return `| ${cell(what)} | ${status} | ${cell(note)} |`;
+function reasonOf({ status, note = "" }: Line): string {
+  return status === "open" ? `open: ${note}` : note;
 }
 
 function cell(text: string): string {

@@ -116,7 +116,7 @@ function differences(
   };
 }
 
-/** Paths of files that changed while they were read: what the next copy has of them may be half old and half new. */
+/** Paths of files that changed while they were read: the next copy may have a mix of old and new rows of them. */
 function changedSince(files: readonly DataFile[], now: readonly DataFile[]): readonly string[] {
   const later = new Map(now.map((file) => [file.path, file]));
   return files.filter((file) => !isSame(later.get(file.path), file)).map(({ path }) => path);

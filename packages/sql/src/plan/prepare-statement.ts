@@ -38,7 +38,7 @@ interface Prepared {
   /** The files that the tables show. */
   readonly files: Files;
   readonly statement: DuckDBPreparedStatement;
-  /** It changes nothing, so it may be run again. */
+  /** The statement changes nothing, so it may be run again. */
   readonly isQuestion: boolean;
 }
 

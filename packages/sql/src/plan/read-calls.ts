@@ -34,7 +34,7 @@ export function withoutReadCalls(sql: string): { readonly sql: string; readonly 
   return { sql: written, calls };
 }
 
-/** Whether a statement only installs or loads `agent_data`. Scripts for it begin so; here it does nothing. */
+/** Whether a statement only installs or loads `agent_data`. Scripts for it begin that way; here it does nothing. */
 export function isLoadOfAgentData(sql: string): boolean {
   return /^\s*((FORCE\s+)?INSTALL\s+agent_data(\s+FROM\s+\w+)?|LOAD\s+(agent_data|'[^']*agent_data[^']*'))\s*$/i.test(
     sql,

@@ -1,4 +1,4 @@
-/** What a statement asks for, as far as its words tell. Pure: neither files nor the database are looked at. */
+/** What a statement may read, judged by its words. Pure: it reads neither files nor the database. */
 import { type SmallTable, namesPlatform, smallTablesIn } from "./named-tables.ts";
 import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
 

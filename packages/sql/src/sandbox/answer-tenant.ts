@@ -22,7 +22,7 @@ await answerQuestion(async ({ file, statement }) => {
   // Few rows ahead: they may never be read, and DuckDB counts long texts in this buffer as short.
   await run("SET streaming_buffer_size = '64KB'; SET lock_configuration = true");
   const statements = await connection.extractStatements(statement).catch((error: Error) => {
-    // DuckDB's error for a text without a statement says nothing about that.
+    // DuckDB's error for a text without a statement is unclear.
     throw error.message.includes("native callback") ? new Error("There is no statement.") : error;
   });
   const given = statementsOf(statement).length;

@@ -47,7 +47,9 @@ export interface HistoryFolders {
 export type FoundSandbox =
   | {
       readonly command: string;
-      /** A trial has the same walls around a program that does not look for transcripts, which takes most of a start. */
+      /**
+       * A trial runs a program in the same sandbox that does not search for transcripts, which takes most of a start.
+       */
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** Everything that is in its root folder. */
       readonly places: readonly string[];

@@ -13,7 +13,7 @@ export interface SourceDeps {
   readonly library: LibraryConfig;
   /** Opens the platform's store; undefined if there is none. */
   openStore(): Promise<Store | undefined>;
-  /** Is told what the rows of an answer do not say. */
+  /** Receives warnings that are not in the rows of an answer. */
   warn(text: string): void;
 }
 

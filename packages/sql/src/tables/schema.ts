@@ -11,7 +11,10 @@ export const BASE = `
 CREATE SCHEMA skein; CREATE SCHEMA scan; CREATE SCHEMA claude;
 ${FILES}${SCAN_TABLES}${SCAN_MACROS}${PRICES_SQL}`;
 
-/** The same for Skein's own database. Small chunks are not combined: with long texts, that costs more memory than it saves time. */
+/**
+ * Like `BASE`, for Skein's own database. Small chunks are not combined: with long texts, that costs more memory than it
+ * saves time.
+ */
 export const START = `SET enable_caching_operators = false; SET VARIABLE skein_tolerant = true; ${LINE_ROOM} ${BASE}`;
 
 /** The views that read transcripts in place. DuckDB binds a view when it is made, which takes time, so they are made only if needed. */

@@ -10,7 +10,7 @@ export interface EndpointOptions {
   readonly port: number;
   /** The name of the virtual object: sessions of one cluster and one pool of workers. */
   readonly service: string;
-  /** The public keys of the Restate clusters that may call. Without one, anybody who reaches the port may. */
+  /** The public keys of the Restate clusters that may call. Without keys, anybody who reaches the port may. */
   readonly identityKeys: readonly string[];
 }
 
@@ -20,7 +20,7 @@ type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>
 /** Where Restate hands sessions to this worker: a virtual object per session, over HTTP/2. */
 export interface RestateEndpoint {
   readonly port: number;
-  /** Who drives from now on. Until then every attempt is refused, and tried again. */
+  /** Sets the function that drives. Before that, every attempt is rejected, and retried by Restate. */
   serve(drive: DriveSlice): void;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
     handlers: {
       drive: restate.handlers.object.exclusive(
         {
-          // The log is the truth: Restate keeps nothing of a drive but that it is due.
+          // Only the log counts: Restate stores nothing of a drive but that it is due.
           journalRetention: 0,
           idempotencyRetention: { minutes: 5 },
           inactivityTimeout: SILENCE,

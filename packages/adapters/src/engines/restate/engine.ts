@@ -28,20 +28,20 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 750;
-/** A session that has been due for so long was not announced, or its wake-up was lost. */
+/** A session that has been due for this long was not announced, or its wake-up was lost. */
 const OVERDUE_MS = 1500;
 /** An overdue session is sent once in this time, however many workers see it. */
 const SEND_AGAIN_MS = 5000;
-/** After so long a session is asked for again that a worker has whose effects cannot be fenced; then after longer. */
+/** How long to wait before a session is requested again that another worker holds; the delay grows. */
 const BUSY_MS = 250;
 /** Beyond the lease that others have: a renewal may have begun later than the claim here. */
 const CLOCK_SLACK_MS = 1000;
 /**
- * A session that has been due for so long although it was announced is driven without Restate: the part of Restate that has its
- * wake-up is down, or is being taken over by another node.
+ * A session that has been due for this long although it was announced is driven without Restate: the part of Restate
+ * that has its wake-up is down, or is being taken over by another node.
  */
 const UNPLACED_MS = 2000;
-/** At most so many overdue sessions of one tenant are sent in one sweep. */
+/** The most overdue sessions of one tenant that are sent in one sweep. */
 const PER_TENANT = 100;
 
 /**
@@ -105,7 +105,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   ): Promise<void> {
     const asked = now();
     const claim = await store.claim({ owner, leaseMs, sessionId, takeWithinMs: leaseMs + CLOCK_SLACK_MS });
-    // Whoever has it is asked for it again soon.
+    // Another worker has the session, so it is requested again soon.
     if (claim.kind !== "leased") return;
     const drive = drives.begin({ ...claim, asked, yieldAt });
     over.addEventListener("abort", drive.stop, { once: true });
@@ -141,7 +141,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     for (const [sessionId, last] of sent) if (last < stretch) sent.delete(sessionId);
     for (const session of overdue) {
       const { sessionId, lastSequence, dueAt } = session;
-      if (dueAt < now() - UNPLACED_MS && !drives.find(sessionId)) void driveUnplaced(session).catch(reportUnknown);
+      // Restate may keep trying a dead worker for seconds, and other wake-ups of the session wait behind that attempt.
+      const isUnplaced = isFreed || dueAt < now() - UNPLACED_MS;
+      if (isUnplaced && !drives.find(sessionId)) void driveUnplaced(session).catch(reportUnknown);
       if ((sent.get(sessionId) === stretch && !isFreed) || drives.find(sessionId)) continue;
       sent.set(sessionId, stretch);
       sender.offer({ sessionId, key: `${lastSequence}:${isFreed ? `freed:${now()}` : `overdue:${stretch}`}` });
@@ -165,7 +167,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   return {
     start() {
       stopListening = store.onNews((sessionId, events) => {
-        // What another process appended, that process announces.
+        // Events of another process are announced by that process.
         if (!events || drives.find(sessionId) || !isWoken(events)) return;
         sender.offer({ sessionId, key: String(events.at(-1)?.sequence) });
       });
@@ -187,7 +189,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     },
   };
 
-  /** A session that is gone needs nobody; anything else is tried again by Restate. */
+  /** A deleted session needs no drive. Any other error is retried by Restate. */
   function problemOf(error: unknown): void {
     if (isKnownError(error, "not_found")) return;
     if (!isKnownError(error) && !stopping.signal.aborted) report(error);

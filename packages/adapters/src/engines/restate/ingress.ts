@@ -3,7 +3,7 @@ export interface WakeUp {
   readonly sessionId: string;
   /** What makes this wake-up different from the earlier ones of the session, such as the last sequence. */
   readonly key: string;
-  /** When the session is driven (ms from now); at once unless told. */
+  /** When the session is driven (ms from now). Default: at once. */
   readonly delayMs?: number;
 }
 

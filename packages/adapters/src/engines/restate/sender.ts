@@ -5,7 +5,7 @@ import type { Ingress, WakeUp } from "./ingress.ts";
 export interface Sender {
   /** Resolves when the wake-up was taken, or kept here to be sent again. */
   send(wakeUp: WakeUp): Promise<void>;
-  /** The same, without waiting for it. */
+  /** Like `send`, without waiting for it. */
   offer(wakeUp: WakeUp): void;
   /** Resolves when everything that is under way was answered. */
   stop(): Promise<void>;
@@ -17,7 +17,7 @@ const KEPT = 10_000;
 const STOP_MS = 2000;
 
 export function createSender(deps: { readonly ingress: Ingress; readonly report: (error: unknown) => void }): Sender {
-  /** One for each session is enough: a wake-up says only that somebody must look. */
+  /** One wake-up for each session is enough: it only says that the session must be checked. */
   const unsent = new Map<string, WakeUp>();
   const underWay = new Set<Promise<void>>();
   let again: NodeJS.Timeout | undefined;
@@ -28,7 +28,7 @@ export function createSender(deps: { readonly ingress: Ingress; readonly report:
       await deps.ingress.send(wakeUp);
       isDown = false;
     } catch (error) {
-      // Said once for each time that Restate is away.
+      // Reported once for each outage of Restate.
       if (!isDown) deps.report(error);
       isDown = true;
       if (unsent.size < KEPT) unsent.set(wakeUp.sessionId, wakeUp);

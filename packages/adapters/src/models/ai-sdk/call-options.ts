@@ -30,7 +30,7 @@ import type { CarriedPart } from "./carried-part.ts";
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
-/** A call in the words of the AI SDK, and what of the conversation the model is not shown. */
+/** A call in the format of the AI SDK, and the parts of the conversation that the model is not shown. */
 export function callOptions(
   call: ModelCall,
   { abilities, provider }: { readonly abilities: ModelAbilities; readonly provider: string },
@@ -62,7 +62,7 @@ export function callOptions(
   return { options, leftOut };
 }
 
-/** Settings that every provider knows have words of their own; the others are for the provider alone. */
+/** Settings that every provider has are call options; the others are provider options. */
 function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV4CallOptions> {
   const { temperature, top_p, top_k, stop_sequences, ...others } = extra;
   return {

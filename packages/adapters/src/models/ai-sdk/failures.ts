@@ -2,11 +2,11 @@ import type { APICallError } from "@ai-sdk/provider";
 import { ModelFailure } from "@skein/core";
 import { brokenRequest, rejectedRequest, streamFailure } from "../failures-of-openai.ts";
 
-/** Nobody listens there, or there is no such name. */
+/** Codes of addresses where no server listens, or whose name does not exist. */
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 const FEW_RETRIES = 2;
 
-/** An error that a model object threw, as a fact can tell it. Its request, which it holds, is not told. */
+/** The error of a model object as a failure for a fact, without the request that the error contains. */
 export function thrownFailure(error: unknown): unknown {
   if (!isCallError(error)) return brokenRequest(error);
   const { statusCode, responseHeaders, responseBody } = error;
@@ -30,10 +30,10 @@ export function thrownFailure(error: unknown): unknown {
   );
 }
 
-/** An error that stands in the stream instead of the rest of the answer. */
+/** An error in the stream instead of the rest of the answer. */
 export function partFailure(error: unknown): unknown {
   if (isCallError(error)) return thrownFailure(error);
-  // Providers hand on what their server said, an error of their own, or a text.
+  // Providers pass on their server's error, an error of their own, or a text.
   const told =
     error instanceof Error ? { message: error.message } : typeof error === "string" ? { message: error } : error;
   const failure = streamFailure((told as { readonly error?: unknown } | null)?.error ?? told);

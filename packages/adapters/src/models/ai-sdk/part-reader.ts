@@ -16,15 +16,15 @@ interface PartReader {
   end(): ModelReply;
 }
 
-/** Reads the parts of a stream. An answer counts only if the provider said its end and no part was an error. */
+/** Reads the parts of a stream. An answer counts only if the provider ended it and no part was an error. */
 export function createPartReader(answer: AnswerStream): PartReader {
   const blocks = new Map<string, { index?: number; metadata?: SharedV4ProviderMetadata }>();
-  /** Calls whose input has begun and that were not told whole. */
+  /** Calls whose input has begun and is not complete. */
   const calls = new Map<string, { readonly name: string; input: string }>();
   let hasBegun = false;
   let finish: { readonly usage: LanguageModelV4Usage; readonly finishReason: LanguageModelV4FinishReason } | undefined;
 
-  /** The id under which the input of a call was written. Some providers tell the whole call under another one. */
+  /** The id under which the input of a call was streamed. Some providers send the complete call under another id. */
   function writtenId({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string }) {
     if (calls.has(toolCallId)) return toolCallId;
     return [...calls].find(([, call]) => call.name === toolName && call.input === input)?.[0];
@@ -42,7 +42,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
     return block;
   }
 
-  /** The end of a text or of reasoning. One without words is kept for what its provider put beside it. */
+  /** The end of a text or of reasoning. An empty one is kept for its provider metadata. */
   function endBlock(key: string, metadata: SharedV4ProviderMetadata | undefined, isText: boolean): void {
     const { index, metadata: told } = blockOf(key, metadata);
     if (told && index !== undefined) answer.carry(index, { metadata: told } satisfies CarriedPart);
@@ -101,7 +101,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
           finish = part;
           return undefined;
         default:
-          // Files, sources, pings and what the provider ran itself: nothing of it is in an answer of ours.
+          // Files, sources, pings and tools that the provider ran itself are not part of our answers.
           return undefined;
       }
     },
@@ -120,10 +120,10 @@ function isNoResponse(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_InvalidResponseDataError";
 }
 
-/** Few retries: an address that is no model is more likely than a server that recovers. */
+/** Few retries: a wrong address is more likely than a server that recovers. */
 function noAnswer(): ModelFailure {
   const message =
-    "Something answered that is no model: its answer was empty, or a web page. Check the address of the model.";
+    "The answer was empty or a web page, so the address is not that of a model. Check the address of the model.";
   return new ModelFailure({ code: "no_model", message }, { retryable: true, mostRetries: 1 });
 }
 

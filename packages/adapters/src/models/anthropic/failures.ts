@@ -1,19 +1,61 @@
 import { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
-import { ModelFailure } from "@skein/core";
+import { ModelFailure, parsedOrUndefined } from "@skein/core";
 
-/** What the model's API says in the middle of a stream instead of going on with it. */
+/** An error that the model's API sends in the middle of a stream. */
 export function errorEvent(data: string): ModelFailure {
   const { error } = JSON.parse(data) as { error?: { type?: string; message?: string } };
-  const code = codeOf(error?.message) ?? error?.type ?? "api_error";
+  const type = error?.type ?? "api_error";
+  const code = codeOf(error?.message) ?? OF_BEDROCK[type] ?? type;
   return new ModelFailure(
     { code, message: error?.message ?? "The model's answer ended with an error." },
     { retryable: isRetryable(undefined, code) },
   );
 }
 
-/** What went wrong, as a fact can tell it. Nothing of our own key or headers is in it. */
+/** Errors in the middle of Bedrock's streams. */
+const OF_BEDROCK: Readonly<Record<string, string>> = {
+  internalServerException: "api_error",
+  modelStreamErrorException: "api_error",
+  modelTimeoutException: "api_error",
+  serviceUnavailableException: "overloaded_error",
+  throttlingException: "rate_limit_error",
+  validationException: "invalid_request_error",
+};
+
+/** A request that a cloud rejected: in its own words if the cloud did so itself, in those of the Messages API otherwise. */
+export function rejectedByCloud({ status, headers }: Response, text: string): ModelFailure {
+  const said = firstOf(parsedOrUndefined(text)) as
+    | { message?: unknown; error?: { type?: unknown; message?: unknown } }
+    | undefined;
+  const told = [said?.error?.message, said?.message].find((each) => typeof each === "string" && each !== "");
+  const message = (told as string | undefined) ?? `The cloud of the model answered with the status ${status}.`;
+  const type = said?.error?.type;
+  const code = codeOf(message) ?? (typeof type === "string" ? type : codeOfStatus(status));
+  return new ModelFailure(
+    { code, message, status },
+    { retryable: isRetryable(status, code), retryAfterMs: retryAfter(headers) },
+  );
+}
+
+/** Google puts some errors into a list. */
+function firstOf(said: unknown): unknown {
+  return Array.isArray(said) ? said[0] : said;
+}
+
+function codeOfStatus(status: number): string {
+  if (status === 401) return "authentication_error";
+  if (status === 403) return "permission_error";
+  if (status === 404) return "not_found_error";
+  if (status === 429) return "rate_limit_error";
+  if (status === 503) return "overloaded_error";
+  return status < 500 ? "invalid_request_error" : "api_error";
+}
+
+/** The error as a failure for a fact. It contains neither our key nor our headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
+  // The clients of the clouds put what their transport threw into an error of their own.
+  if (error instanceof Error && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof APIConnectionError)
     return new ModelFailure(
       { code: "connection_error", message: "The model could not be reached, or the connection broke." },
@@ -28,7 +70,7 @@ export function asFailure(error: unknown): unknown {
       { retryable: isRetryable(status, code), retryAfterMs: retryAfter(error.headers) },
     );
   }
-  // A stream that is no stream: the body ended, or was not what it should be.
+  // The body ended early, or was not a stream.
   if (
     error instanceof Error &&
     (error.name === "TypeError" || error.name === "SyntaxError" || error.name === "AnthropicError")
@@ -40,7 +82,7 @@ export function asFailure(error: unknown): unknown {
   return error;
 }
 
-/** Refusals that the loop can do something about, which the API tells apart by their sentence alone. */
+/** Errors that the loop can handle, which the API distinguishes only by their message. */
 function codeOf(message: string | undefined): string | undefined {
   if (/prompt is too long|context window|context limit/i.test(message ?? "")) return "context_window_exceeded";
   if (/credit balance|usage limits/i.test(message ?? "")) return "billing_error";

@@ -132,11 +132,11 @@ function assistantMessage({ content }: Turn, quirks: ChatQuirks): readonly JsonO
       })),
     }),
   };
-  // An answer of which nothing but thinking was left is not sent: no server takes an empty message.
+  // An answer of which only thinking is left is not sent: servers reject an empty message.
   return text === "" && calls.length === 0 ? [] : [message];
 }
 
-/** What the server wants to see again of its own reasoning. */
+/** The reasoning that the server needs back. */
 function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: ChatQuirks): JsonObject {
   const thinking = blocks.filter(({ type }) => type === "thinking");
   const details = thinking.flatMap((block) => {

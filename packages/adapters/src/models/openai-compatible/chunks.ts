@@ -8,7 +8,7 @@ interface OpenCall {
   readonly id: string | undefined;
 }
 
-/** Where servers put reasoning. Some say the same in two places: the first counts. */
+/** The fields in which servers send reasoning. Some send the same in two fields: the first counts. */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_text"];
 
 /** Reads the chunks of a stream of Chat Completions, of OpenAI's and of servers that differ from it. */
@@ -100,7 +100,7 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
   };
 }
 
-/** Some servers say `stop` beside calls. */
+/** Some servers send `stop` although there are calls. */
 function stopOf(finish: string, hasCalls: boolean): string {
   if (finish === "length") return "max_tokens";
   if (finish === "content_filter") return "refusal";

@@ -4,9 +4,9 @@ import { z } from "zod";
 export const ChatQuirks = z.strictObject({
   /** The field that limits the answer: `max_tokens` on most servers but OpenAI's. */
   max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]).default("max_tokens"),
-  /** Who speaks the system prompt. */
+  /** The role of the system prompt. */
   system_role: z.enum(["system", "developer"]).default("system"),
-  /** The server rejects `stream_options`, and so tells no counts in streams. */
+  /** The server rejects `stream_options`, and so sends no counts in streams. */
   no_stream_options: z.boolean().default(false),
   /** How the server is asked to think. */
   thinking: z

@@ -16,7 +16,7 @@ export function createEventReader(answer: AnswerStream) {
       blocks.set(place, answer.call({ id: String(item["call_id"]), name: String(item["name"]) }));
   }
 
-  /** What the item was in the end is what the provider wants to see again. */
+  /** The final item is what the provider needs back. */
   function finish(place: number, item: JsonObject): void {
     const block = blocks.get(place);
     if (block === undefined) answer.opaque({ item });

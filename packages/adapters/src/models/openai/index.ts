@@ -14,7 +14,7 @@ export interface OpenAiOptions {
   readonly price?: ModelPrice | undefined;
   /** A connection on which nothing arrives for longer is given up. */
   readonly silenceMs?: number;
-  /** Who makes the connections; the runtime unless told. */
+  /** Makes the connections. Default: the runtime's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 

@@ -13,7 +13,7 @@ const FOLDER = "file-history";
 /** Larger ones stay where they are; a rewind of such a file needs the machine that made the copy. */
 const MAXIMUM_BYTES = 8 * 1024 * 1024;
 
-/** The copies that these entries speak of. */
+/** The copies that these entries name. */
 export function backupNames(entries: readonly Entry[]): readonly string[] {
   return entries.flatMap((entry) => {
     if (entry.type === "file-history-delta") return nameOf(entry["backup"]);
@@ -23,7 +23,7 @@ export function backupNames(entries: readonly Entry[]): readonly string[] {
   });
 }
 
-/** One copy as an entry, or nothing if it cannot be had. */
+/** One copy as an entry, or undefined if it cannot be read. */
 export function readBackup(configDir: string, sessionId: string, name: string): Entry | undefined {
   const data = readWithoutLinks(configDir, [FOLDER, sessionId, basename(name)], MAXIMUM_BYTES);
   return data && { type: "file-history-backup", name: basename(name), data: Buffer.from(data).toString("base64") };

@@ -11,7 +11,7 @@ import { type ClaudeOptions, picosOfCall } from "@skein/protocol";
 import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer.ts";
 import { modelNameOf } from "./options.ts";
 
-/** Names that Claude Code itself turns into a model: only an answer says which one. */
+/** Aliases of models in Claude Code: only an answer says which model it is. */
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
 /** The end of a run that may not spend any more; undefined while it may. Claude Code's own limit counts a process, not a run. */
@@ -70,7 +70,7 @@ function tokensOf(usage: ReportedUsage) {
   };
 }
 
-/** What a run may cost, in millionths of a dollar: as its prompt says, or as its session's options do; null without a limit. */
+/** The budget of a run, in micro-dollars: from its prompt, or from its session's options; null without a budget. */
 export function budgetOf({ agent }: Pick<SessionState, "agent">, prompt: QueuedPrompt): number | null {
   const own = agent?.extras["claude"] as Partial<ClaudeOptions> | undefined;
   const changed = prompt.options as Partial<ClaudeOptions> | undefined;

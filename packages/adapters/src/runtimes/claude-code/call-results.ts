@@ -12,7 +12,7 @@ import type { CallResult } from "./sdk-messages.ts";
 
 type Resolution = FactData<"await.resolved">["resolution"];
 
-/** What came of a call, and of the question that it waited for, if it did. */
+/** The outcome of a call, and of the question that it waited for. */
 export interface SettledCall extends CallResult {
   readonly outcome: FactData<"tool.completed">["outcome"];
   readonly resolution?: Resolution;
@@ -39,7 +39,7 @@ export function settleCall(result: SettledCall, batch: Batch): void {
     batch.add(messageEntered(batch.state, run.resultsMessageId));
 }
 
-/** Every open call gets a result that says why there is none. */
+/** Gives every open call a result that says why it has none. */
 export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingResult): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   for (const call of open) settleCall(missing(call.toolUseId, resultOf(call)), batch);
@@ -53,7 +53,7 @@ export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch
     if (!run.calls.some(({ toolUseId }) => toolUseId === tool_use_id)) resolveAwait(tool_use_id, "cancelled", batch);
 }
 
-/** A question has its answer, or nobody waits for it any more. */
+/** A question was answered, or nobody waits for it any more. */
 export function resolveAwait(toolUseId: string, resolution: Resolution, { state, now, add }: Batch): void {
   const { run } = state;
   if (!run) return;

@@ -10,7 +10,8 @@ import {
 } from "../../sandboxes/without-links.ts";
 
 /**
- * What a child leaves on the disk. The log has all of it: the rest is only a copy that would outlive its session.
+ * Removes what a child process leaves on the disk. The log has all of it, so it is only a copy that would outlive its
+ * session.
  *
  * A session that is resumed gets a folder from the SDK, of which it takes no care when a process is killed.
  */
@@ -19,7 +20,7 @@ const RESUMED = "claude-resume-";
 const OWNER = ".skein-owner";
 const OWNER_BYTES = 1000;
 
-/** Says whose folder this is, so that it can be told from those of servers that live. */
+/** Marks the owner of a folder, so that folders of running servers are recognised. */
 export function markFolder(configDir: string): void {
   if (isResumed(configDir)) writeWithoutLinks(configDir, [OWNER], thisOwner());
 }

@@ -30,7 +30,7 @@ export interface ProcessFigures {
   readonly queue: QueueFigures;
   readonly idle: number;
   readonly ahead: number;
-  /** Null where the system does not say it. */
+  /** Null if the system does not report it. */
   readonly memoryBytes: number | null;
   readonly limits: {
     readonly running: number;
@@ -50,7 +50,7 @@ export interface ChildPool extends Prefetch {
   keep(child: Child): void;
   /** Ends the idle child of a session, if it has one. */
   drop(sessionId: string): void;
-  /** Ends all that are idle. Resolves when those who want to hear of that were told, or after a while. */
+  /** Ends all idle processes. Resolves when their `SessionEnd` hooks were called, or after a while. */
   close(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export function createChildPool(
       const child = await startChild(request, await deps(request.walls));
       alive.add(child);
       void child.ended.then(() => alive.delete(child));
-      // It is up when it has answered the handshake, or when it never will.
+      // A process is up when it has answered the handshake, or has failed to.
       void Promise.race([child.query.initializationResult(), child.ended]).then(started, started);
       return child;
     } catch (error) {

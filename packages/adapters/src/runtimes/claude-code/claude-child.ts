@@ -23,7 +23,7 @@ import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { createOutputLimits } from "./output-limits.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
-/** Starts the process that the SDK asks for; one that is guarded takes terms and tells why it ended. */
+/** Starts the process for the SDK. A guarded one takes terms and reports why it ended. */
 export type Spawn = (
   options: SpawnOptions,
   places?: readonly SandboxPlace[],
@@ -32,21 +32,23 @@ export type Spawn = (
 /** What a hook can reach of the session that it is called for. */
 export interface HookBridge {
   readonly runId: () => string | null;
-  /** Writes down that a hook was called. Never fails: a hook of a session that nobody drives any more leaves no trace. */
+  /** Records that a hook was called. Never fails: a hook of a session that is no longer driven leaves no record. */
   readonly wrote: (fact: FactOf<"hook.called">) => Promise<void>;
 }
 
-/** Whoever drives the session now. Without one the child is idle: nobody reads it, and what it asks for is refused. */
+/**
+ * The driver of the session. Without one the child is idle: nobody reads its messages, and its requests are rejected.
+ */
 interface Driver extends HookBridge {
-  /** What holds for the process while it is driven. */
+  /** The limits of the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
   /** Keeps entries of the transcript; the child is told when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
-  /** Counts what is spent through the broker, and says when it is too much. */
+  /** Counts what is spent through the broker, and reports when it is too much. */
   readonly budget?: BudgetMeter;
-  /** Resolves when the log knows that this call begins; false if that cannot be had. */
+  /** Resolves when the log has the start of this call; false if it could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
 }
 
@@ -59,23 +61,23 @@ interface ChildGone {
 /** One process of Claude Code that serves one session. */
 export interface Child {
   readonly sessionId: string;
-  /** What it was started with, as far as that cannot be changed while it runs. */
+  /** The options that the process was started with and that cannot be changed while it runs. */
   readonly key: string;
   readonly query: Query;
   readonly configDir: string;
   readonly ended: Promise<ChildGone>;
-  /** Resolves when it has ended and whoever wants to hear of that was told. */
+  /** Resolves when the process has ended and its listeners were told. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
-  /** Of its outermost process; undefined before it is started. */
+  /** The process id of the outermost process; undefined before it is started. */
   readonly pid: number | undefined;
   /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
   entries: number;
-  /** What of its transcript the log has already: uuids of entries, and copies of files. */
+  /** Which parts of the transcript are in the log already: uuids of entries, and copies of files. */
   readonly stored: Set<string>;
   /** Its model and its mode, which can be changed while it runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
-  /** How many tokens an answer can have had at most; undefined if nobody knows. */
+  /** How many tokens an answer can have had at most; undefined if unknown. */
   mostOutput(apiMessageId: string): number | undefined;
   send(message: SDKUserMessage): void;
   attach(driver: Driver): void;
@@ -96,23 +98,23 @@ export interface ChildStart extends WaysOutStart {
   readonly tenant: string;
   readonly key: string;
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
-  /** What it goes on from; null for a session that begins. Asked for only when a process has to be started. */
+  /** The transcript to resume from; null for a new session. Read only when a process has to be started. */
   readonly transcript: () => Promise<Transcript | null>;
-  /** The part of it that the process is shown; all of it without this. */
+  /** The part of the transcript that the process is shown. Default: all of it. */
   readonly shown?: (transcript: Transcript) => Transcript;
   /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
   readonly walls?: ClaudeWalls | undefined;
-  /** Whether the operator's rules have this tool. */
+  /** Whether the operator's rules allow this tool. */
   readonly allowsTool?: (name: string) => boolean;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;
-  /** Aborts when nobody waits for it any longer, also while it is starting. */
+  /** Aborts when nobody waits for the process any longer, also while it is starting. */
   readonly givenUp?: AbortSignal;
 }
 
-/** Tools that change nothing: whether they ran twice, nobody can tell. */
+/** Tools without side effects: running them twice does no harm. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "Read",
   "Glob",
@@ -124,7 +126,7 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "StructuredOutput",
 ]);
 
-/** Whether a call may change something: then it begins only when the log knows it. */
+/** Whether a call may have side effects: it then begins only after its start is in the log. */
 export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(toolName);
 
 const MAXIMUM_LATE = 100;
@@ -132,14 +134,14 @@ const MAXIMUM_LATE = 100;
 /** Seconds. The log decides how long a call waits for its place, not a clock. */
 const GATE_TIMEOUT = 3600;
 
-/** An idle process owes nothing, and ends by its guard when this server is silent for long. */
+/** An idle process owes no answer, and its guard ends it when this server is silent for long. */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 
 const NOT_RECORDED: HookJSONOutput = {
   hookSpecificOutput: {
     hookEventName: "PreToolUse",
     permissionDecision: "deny",
-    permissionDecisionReason: "This call was not run: it could not be written down that it begins. Try again.",
+    permissionDecisionReason: "This call was not run: its start could not be recorded. Try again.",
   },
 };
 
@@ -229,7 +231,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     killed = true;
     process?.kill("SIGKILL");
   });
-  /** One that does not come up leaves nothing open. */
+  /** A process that does not start leaves nothing open. */
   const cannotStart = async (error: unknown): Promise<never> => {
     await ways?.close();
     throw error;
@@ -293,7 +295,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
-      // Whoever cannot keep them says so itself.
+      // A driver that cannot store them reports that itself.
       for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
     },
     detach() {
@@ -320,11 +322,11 @@ function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): read
   return entries.flatMap((entry) => uuidOf(entry) ?? []);
 }
 
-/** Why the process ended, from whoever guarded it, or else from what the SDK said. */
+/** Why the process ended: from its guard, or else from the SDK. */
 async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
   const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
   if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };
-  const message = end.stderr === "" ? end.message : `${end.message} Its last words were: ${end.stderr}`;
+  const message = end.stderr === "" ? end.message : `${end.message} Its last output on stderr: ${end.stderr}`;
   if (end.cause === "message_too_large") return { code: "buffer_exceeded", message };
   return { code: end.cause === "quiet" || end.cause === "start_timeout" ? "runtime_silent" : "runtime_died", message };
 }

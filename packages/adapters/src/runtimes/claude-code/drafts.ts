@@ -4,7 +4,7 @@ import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 import { messageIdOf } from "./message-id.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 
-/** Passes on what the model says while it says it. */
+/** Publishes the model's text while it is streamed. */
 export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, "runId" | "step">) {
   const { runId, step: stepsBefore } = run;
   let replies = 0;
@@ -32,7 +32,7 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
     heard(message: ClaudeMessage): void {
       if (message.kind === "reply" || message.kind === "broken") replies += 1;
     },
-    /** The fact that says it all is in the log. */
+    /** The fact with the whole text is in the log. */
     written(message: ClaudeMessage): void {
       if (
         (message.kind === "reply" || message.kind === "broken") &&

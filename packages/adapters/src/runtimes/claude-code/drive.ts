@@ -59,7 +59,7 @@ function growths(entries: number): number {
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
   const { run } = log.state;
-  // What is only to be ended needs no process.
+  // A run that only has to be ended needs no process.
   if (run && isCancelled(log.state, run)) return resumeRun(drive);
   if (run) return withProcess(drive, () => resumeRun(drive));
   const [asked] = log.state.rewinds;
@@ -82,7 +82,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
-  // It only saves work: if it cannot be written, the next one will be.
+  // A snapshot only saves work: if it cannot be written, a later one is.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }
@@ -114,7 +114,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   });
   begun.catch(() => undefined);
   if (drive.claimed.refusal !== undefined || isLimited(log.state, prompt)) {
-    // It may be over with its beginning: then no process is started for it.
+    // The run may have ended already: then no process is started for it.
     await begun;
     if (log.state.run?.runId !== run_id) return "ended";
   }
@@ -131,7 +131,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     begin: () => session.child.send(userMessage(message_id, content)),
   });
   if (how === "ended" && isFirst)
-    // A process that cannot be prepared is started when it is needed, and the error is told then.
+    // A process that cannot be prepared is started when it is needed, and the error is reported then.
     prepareNext(drive, prompt).catch(() => undefined);
   return how;
 }

@@ -38,7 +38,7 @@ export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): v
   batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: final, now, result }));
 }
 
-/** Claude Code puts a price on what the built-in simulation answered: nobody bills that. */
+/** Claude Code puts a price on simulated answers, which cost nothing. */
 function withoutCosts(said: SDKResultMessage): JsonObject {
   const models = Object.entries(said.modelUsage).map(([model, usage]) => [model, { ...usage, costUSD: 0 }]);
   return { ...(said as unknown as JsonObject), total_cost_usd: 0, modelUsage: Object.fromEntries(models) };
@@ -52,7 +52,7 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   batch.add(runFailed(state.run, { ...end, now, result }));
 }
 
-/** The model has said its last word, and only the end of the run is missing. */
+/** The model has given its final answer, and only the end of the run is missing. */
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;
@@ -65,7 +65,7 @@ export function completeRun(batch: Batch): void {
   batch.add(runCompleted(state.run, { stopReason, finalResponse: final, now, ...result }));
 }
 
-/** Claude Code calls it a success when the model answers in plain words instead of in the form that was asked for. */
+/** Claude Code reports success when the model answers in text instead of the requested form. */
 const NO_OUTPUT = endWith({
   code: "structured_output",
   message:
@@ -88,7 +88,7 @@ function typedText({ state }: Batch, output: unknown): string | undefined {
   return state.agent?.output_schema && output !== undefined ? JSON.stringify(output) : undefined;
 }
 
-/** What the model handed over in the form that was asked for, as the messages of the run have it. */
+/** The answer in the requested form, from the messages of the run. */
 function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown {
   const blocks = transcript
     .slice(transcript.findIndex(({ id }) => id === prompt.message_id) + 1)

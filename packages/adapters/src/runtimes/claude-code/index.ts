@@ -49,7 +49,7 @@ export interface ClaudeCodeDeps extends Pick<
   readonly children?: ChildPoolOptions;
   /** How long a session is held at a time. Effects of a child cannot be fenced, so it is longer than the loop's. */
   readonly leaseMs?: number;
-  /** How long a question keeps its process; after that the session waits without one. */
+  /** How long a question keeps its process; after that the session waits without a process. */
   readonly parkAfterMs?: number;
   /** How long a process may be silent after its prompt. A start takes long on a busy machine; one that is up answers at once. */
   readonly firstWordMs?: number;
@@ -72,7 +72,7 @@ export interface ClaudeCode extends Runtime {
   close(): Promise<void>;
 }
 
-/** How long a process may take to say what it has. */
+/** How long a process may take to report what it has. */
 const OFFER_MS = 30_000;
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
@@ -106,7 +106,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         await driveSession(claimed, signal, driveDeps);
       } catch (error) {
         children.drop(claimed.lease.sessionId);
-        // The lease is left to run out: whoever takes the session up then counts it against the run.
+        // The lease is left to expire: the next driver counts it against the run.
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
       }
     },

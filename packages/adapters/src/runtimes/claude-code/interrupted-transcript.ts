@@ -105,7 +105,7 @@ function entryAsking(transcript: Transcript, toolUseId: string): Entry | undefin
   );
 }
 
-/** What every entry of the chain has, taken from the one it follows. */
+/** The fields that every entry of the chain has, taken from the entry before. */
 function common(after: Entry) {
   const { userType, entrypoint, cwd, sessionId, version, gitBranch } = after;
   return {

@@ -18,7 +18,7 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
 /** The options of the session's next run: its own, with what its prompt and what came over `control` change. */
 export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
   const { agent, control } = state;
-  // An agent of the platform that only names its runtime says in its own fields what it is.
+  // An agent of the platform that only names its runtime has its settings in its own fields.
   const own = (agent?.extras["claude"] ?? {
     ...(agent && { model: agent.model, max_turns: agent.max_steps }),
   }) as JsonObject;
@@ -35,7 +35,7 @@ export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOpti
   return ClaudeOptions.parse(base);
 }
 
-/** The model that a run names; null where nobody chose one, and it is left to Claude Code and its settings. */
+/** The model that a run names; null if none was chosen, and Claude Code's settings decide. */
 export function modelNameOf({ agent, control }: SessionState, prompt: QueuedPrompt): string | null {
   const own = agent?.extras["claude"] as { readonly model?: string | null } | undefined;
   const changed = prompt.options as { readonly model?: string | null } | undefined;

@@ -50,7 +50,7 @@ export function createPrefetch(
     prepare(kind, request) {
       if (isClosed || maxAhead === 0 || ready.has(kind)) return;
       const givenUp = new AbortController();
-      // One that could not be started is none: the session that needs it will say why.
+      // A process that could not be started is dropped: the session that needs one will report why.
       const child = start({ ...request, ahead: true, givenUp: givenUp.signal }).catch(() => undefined);
       const timer = setTimeout(() => remove(ready, kind), idleMs).unref();
       ready.set(kind, { sessionId: request.sessionId, child, giveUp: () => givenUp.abort(), timer });

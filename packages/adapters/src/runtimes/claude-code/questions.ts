@@ -10,7 +10,7 @@ export interface QuestionsDeps {
   readonly answers: Answers;
   /** Resolves when the log knows the call. */
   readonly begins: (toolUseId: string) => Promise<boolean>;
-  /** A question has waited so long that its child is not worth keeping. */
+  /** Called when a question has waited so long that its child is ended. */
   readonly park: () => void;
   /** A question could not be written down. Ends the child: an answer, even an error, would make it call the model again. */
   readonly failed: (error: unknown) => void;
@@ -20,7 +20,7 @@ export interface QuestionsDeps {
 /** What Claude Code wants to know from people: whether a call may run, and the questions of AskUserQuestion. */
 export interface Questions {
   readonly canUseTool: CanUseTool;
-  /** Whether somebody outside is asked now. */
+  /** Whether a person or client is asked now. */
   readonly isOpen: boolean;
   /** Wakes those that have their answer in the log. */
   wake(): void;

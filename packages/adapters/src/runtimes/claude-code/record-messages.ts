@@ -30,7 +30,7 @@ export interface RecordOptions {
   readonly unpaid?: () => string | undefined;
 }
 
-/** Writes down what Claude Code said. */
+/** Records a message of Claude Code. */
 export function recordMessage(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state } = batch;
   const { run } = state;
@@ -107,7 +107,7 @@ function recordReply(
   run: RunState,
   batch: Batch,
 ): void {
-  // An answer that asks for more while calls are open means that nobody will answer those any more.
+  // An answer that asks for more calls while others are open means that those will get no result.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;
   const place = nextStep(run);

@@ -51,7 +51,7 @@ export interface Recorder {
   begins(toolUseId: string): Promise<boolean>;
   /** Opens the gates of calls that the log knows by now. */
   openGates(): void;
-  /** Ends the run without a word from the child. */
+  /** Ends the run without a message from the child. */
   fail(error: Failure): Promise<void>;
   /** The child is ended in mid-answer and the run goes on elsewhere: writes down what came, and what is known of that answer. */
   handOver(): Promise<void>;
@@ -61,7 +61,7 @@ export interface Recorder {
   close(): void;
 }
 
-/** How long the end of a run waits for the transcript of what was said before it. */
+/** How long the end of a run waits for the transcript of earlier messages. */
 const ENTRIES_MS = 5000;
 
 export function createRecorder(deps: RecorderDeps): Recorder {
@@ -104,7 +104,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     for (const message of ready) deps.written(message);
   }
 
-  /** Prompts that the transcript has and that nobody spoke of. */
+  /** Prompts that are in the transcript and were not reported. */
   function recordTakenIn(batch: Batch): void {
     for (const { message_id } of batch.state.queue) if (stored.has(message_id)) recordSteered(message_id, batch);
   }

@@ -156,7 +156,7 @@ function recordAllSteered(transcript: Transcript, batch: Batch): void {
   for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);
 }
 
-/** The model has said its last word: only the end of the run was not written down. */
+/** Whether the model has given its final answer: only the end of the run was not recorded. */
 function hasAnswered(state: SessionState): boolean {
   const last = state.transcript.at(-1);
   return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";

@@ -2,7 +2,7 @@ import { type ArrivingAnswer, createArrivingAnswer } from "@skein/core";
 import type { Content, ContentBlock, Failure, JsonObject, ModelStreamEvent, Usage } from "@skein/protocol";
 import type { SDKMessage, SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** One thing that Claude Code said, in our words. */
+/** One message of Claude Code in our format. */
 export type ClaudeMessage =
   | { readonly kind: "started"; readonly info: JsonObject }
   | {
@@ -71,7 +71,7 @@ interface Gathered {
   stopReason: string | null;
 }
 
-/** Chatter: what is only interesting while it happens, or is said again by what follows. */
+/** Messages that are only of interest while they happen, or are repeated by what follows. */
 const NOT_KEPT: ReadonlySet<string> = new Set([
   "init",
   "status",

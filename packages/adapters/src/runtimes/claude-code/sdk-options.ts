@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
 import type { ResolvedOptions } from "./options.ts";
 
-/** The Claude API's options in the words of the SDK. What the driver needs for itself is added by it. */
+/** The Claude API's options in the format of the SDK. The driver adds its own. */
 export function sdkOptions(options: ResolvedOptions): Options {
   const { allowed_tools, permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
   const settings = settingsOf(options);
@@ -110,7 +110,7 @@ function schemaOf({ type, schema }: NonNullable<ClaudeOptions["output_format"]>)
   return type === "json_schema" && schema ? schema : { type: "object" };
 }
 
-/** Closed: a sandbox that cannot be had ends the run, and no command runs outside of it. */
+/** Strict: without a sandbox the run ends, and no command runs outside of it. */
 function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<Options["sandbox"]> {
   const { enabled, allowed_paths, network_access } = sandbox;
   return {

@@ -15,7 +15,7 @@ export function hasFailedServers(message: SDKMessage): message is Init {
   );
 }
 
-/** The same message, with the reason of each server that failed, as the process knows it. */
+/** The message with the reason of each server that failed, from the process. */
 export async function withServerErrors(message: Init, query: Pick<Query, "mcpServerStatus">): Promise<SDKMessage> {
   const asked = query.mcpServerStatus().catch(() => []);
   const known = (await Promise.race([asked, delay(ASKED_MS, undefined, { ref: false })])) ?? [];

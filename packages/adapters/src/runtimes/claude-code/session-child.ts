@@ -56,14 +56,14 @@ interface RefusedSession {
   readonly sessionId: string;
 }
 
-/** What a hook needs to know about the session that it is called for. */
+/** What a hook needs of the session that it is called for. */
 export interface HookSession extends HookBridge {
   readonly sessionId: string;
   readonly tenant: string;
   readonly options: ResolvedOptions;
 }
 
-/** What one drive works with. */
+/** The parts of one drive. */
 export interface Drive {
   readonly claimed: Claimed;
   readonly lease: Lease;
@@ -131,7 +131,7 @@ export async function childFor(
 /** Claude Code takes a style that it does not have for its default, and says nothing. */
 async function checkOutputStyle(child: Child, style: string): Promise<void> {
   const up = await Promise.race([child.query.initializationResult(), child.ended]);
-  // One that did not come up says why itself.
+  // A process that did not start reports why itself.
   if (!("available_output_styles" in up) || up.available_output_styles.includes(style)) return;
   child.end();
   const names = up.available_output_styles.join(", ");
@@ -296,7 +296,7 @@ export async function turn(
       firstWord: {
         ms: deps.firstWordMs,
         code: "runtime_silent",
-        message: "Claude Code did not say a word after its prompt and was stopped. Send the prompt again.",
+        message: "Claude Code sent nothing after its prompt and was stopped. Send the prompt again.",
       },
       begun: Promise.resolve(),
       ...work,
@@ -308,7 +308,7 @@ export async function turn(
   return how;
 }
 
-/** Keeps what a child writes to its transcript while it has no turn. */
+/** Stores what a child writes to its transcript while it has no turn. */
 export function recording({ log, deps }: Drive, { child, options }: SessionChild): () => void {
   const recorder = createRecorder({
     ...deps,

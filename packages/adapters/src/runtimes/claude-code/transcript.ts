@@ -4,7 +4,7 @@ import type { JsonObject } from "@skein/protocol";
 /** Claude Code's transcript of a session as our log keeps it: entries by subpath, `""` is the session's own. */
 export type Transcript = ReadonlyMap<string, readonly Entry[]>;
 
-/** One line of it. Most have a uuid. */
+/** One line of the transcript. Most have a uuid. */
 export type Entry = JsonObject & { readonly type: string };
 
 /** Where copies of files are kept that a rewind needs: no part of the transcript, but lost without it. */

@@ -53,18 +53,18 @@ export interface Turn {
   readonly unpaid?: () => string | undefined;
   /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the process. */
   readonly maxMessageBytes: number | null;
-  /** Values that must not show up in what is told of the child. */
+  /** Values that must not appear in anything that is reported about the child. */
   readonly secrets: readonly string[];
-  /** How long the child may take to say anything at all, and what the run ends with if it does not. */
+  /** How long the child may take for its first message, and the error of the run if it sends none. */
   readonly firstWord: Failure & { readonly ms: number };
   readonly bridge: HookBridge;
   /** Gives the child its work. */
   readonly begin: () => void;
 }
 
-/** A child that was interrupted and says nothing more is ended after this. */
+/** A child that was interrupted and sends nothing more is ended after this time. */
 const INTERRUPT_MS = 5000;
-/** What a turn may still take when the process wants to stop. */
+/** How long a turn may continue when the process has to stop. */
 const GRACE_MS = 5000;
 /** The share of a lease after which a child is ended if nothing was heard from the store. */
 const SILENCE = 0.7;
@@ -253,7 +253,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 function wantedEnd(state: SessionState, now: number): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
-  // A run that has said its last word ends by itself.
+  // A run with a final answer ends by itself.
   return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, now) : undefined);
 }
 

@@ -20,7 +20,7 @@ export interface WaysOutStart {
   readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
 }
 
-/** Who the process works for now. */
+/** The session that the process works for now. */
 interface Current {
   readonly model: () => string | undefined;
   readonly budget: () => BudgetMeter | undefined;

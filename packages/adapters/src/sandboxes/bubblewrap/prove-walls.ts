@@ -7,7 +7,10 @@ import type { Sandbox } from "@skein/core";
 const PROOF_MS = 10_000;
 const DONE = "looked everywhere";
 
-/** Why the walls do not stand on this machine; undefined if they do. A program inside looks for what it should not find. */
+/**
+ * Why the sandbox does not work on this machine; undefined if it does. A program inside looks for what it should not
+ * find.
+ */
 export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> {
   const outside = mkdtempSync(join(tmpdir(), "skein-walls-"));
   const inside = mkdtempSync(join(outside, "inside-"));

@@ -21,7 +21,7 @@ export interface Forwarded extends AnswerTap {
   readonly signal: AbortSignal;
 }
 
-/** What belongs to one connection, or to the program's own credentials. */
+/** Headers that belong to one connection, or to the program's own credentials. */
 const NOT_PASSED_ON = new Set([
   "host",
   "connection",

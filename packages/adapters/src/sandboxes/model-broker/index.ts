@@ -121,7 +121,7 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
 
   const server = createServer((request, response) => {
     answer(request, response).catch(() => {
-      // The program has gone away, or sent half a request.
+      // The program has closed the connection, or sent an incomplete request.
       response.destroy();
     });
   });
@@ -169,7 +169,7 @@ function callIn(body: Uint8Array): z.infer<typeof Call> | undefined {
   }
 }
 
-/** An error as the Messages API words it, which every client of it understands. */
+/** An error in the format of the Messages API, which its clients understand. */
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   response.writeHead(status, { "content-type": "application/json", "x-should-retry": "false" });
   response.end(JSON.stringify({ type: "error", error: { type, message } }));

@@ -23,7 +23,7 @@ export interface AnswerTap {
   readonly onUsage: (usage: ReportedUsage) => void;
 }
 
-/** Passes an answer through unchanged, and tells what is in it. */
+/** Passes an answer through unchanged, and reports the usage in it. */
 export function tapAnswer(contentType: string, { onBegun, onUsage }: AnswerTap): Transform {
   const isStream = contentType.startsWith("text/event-stream");
   let usage: ReportedUsage | undefined;
@@ -31,7 +31,7 @@ export function tapAnswer(contentType: string, { onBegun, onUsage }: AnswerTap):
     const found = WithUsage.safeParse(parsed(json)).data;
     if (isStream && found?.message?.id !== undefined) onBegun(found.message.id);
     const told = found?.usage ?? found?.message?.usage;
-    // A stream reports its input first and its output again and again: the last word counts.
+    // A stream reports its input first and its output repeatedly: the last value counts.
     if (told) usage = { ...usage, ...told };
   };
   const parser = createParser({ onEvent: ({ data }) => void (data.includes('"usage"') && note(data)) });

@@ -6,7 +6,7 @@ import { conversationName, documentText, nameWidth } from "./documents.ts";
 import { addToFile, makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 import type { Documented } from "./heads.ts";
 
-/** What is to be written for one session, taken at one instant. */
+/** What is to be written for one session, taken at one time. */
 export interface AgentDocuments {
   /** These are all documents that there should be: what else is found is removed, what is there already is left. */
   readonly anew: boolean;

@@ -61,7 +61,7 @@ type Decision =
   | { readonly kind: "accepted" }
   /** In the log of a session already. */
   | { readonly kind: "stored"; readonly head: Head; readonly first: number; readonly last: number }
-  /** The same events stand earlier in this batch. */
+  /** The same events are earlier in this batch. */
   | { readonly kind: "together"; readonly events: readonly Event[] };
 
 /** Writes appends of one session that wait together: decided one after the other, one write, one sync. */

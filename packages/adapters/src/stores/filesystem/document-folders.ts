@@ -73,7 +73,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
       timer = undefined;
       const now = performance.now();
       const ready = [...waiting].filter(([, { notBefore }]) => notBefore <= now).map(([id]) => id);
-      // What fails here waits for its next turn; `settle` is where it is heard of.
+      // A write that fails here is tried again at its next turn; `settle` reports it.
       void write(ready, 1)
         .catch(() => {})
         .finally(schedule);

@@ -81,7 +81,7 @@ export function configDocument(
   };
 }
 
-/** For people: indented, one line break at the end. */
+/** A document for people: indented, one line break at the end. */
 export function documentText(document: JsonObject): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }

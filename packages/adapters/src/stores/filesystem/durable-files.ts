@@ -58,7 +58,7 @@ export function storeError(error: unknown, path: string): unknown {
   }
 }
 
-/** Runs file work with its failures said as known errors. */
+/** Runs file work, and turns its failures into known errors. */
 export async function withKnownErrors<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

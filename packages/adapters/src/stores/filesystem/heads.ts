@@ -18,7 +18,7 @@ export interface Documented {
 
 export const NOT_DOCUMENTED: Documented = { sequence: -1, config: false, conversations: null, runs: null };
 
-/** What is known of every session without reading its log. */
+/** What is known of a session without reading its log. */
 export interface Head {
   readonly id: string;
   readonly session: Session | undefined;
@@ -42,7 +42,7 @@ export interface HeadsDeps {
   readonly folder: string;
   /** Whether a log must stay in memory, because somebody works on it. */
   readonly pinned: (head: Head) => boolean;
-  /** The session's file is gone, though nobody deleted the session. */
+  /** Called when the file of a session is gone although nobody deleted the session. */
   readonly onGone: (sessionId: string) => void;
 }
 
@@ -72,7 +72,10 @@ export interface Heads {
   path(sessionId: string): string;
 }
 
-/** Logs in memory are let go when they weigh more than this on disk, the one that was not used for longest first. */
+/**
+ * How many bytes of logs are kept in memory, by their size on disk. The log that was not used for longest is dropped
+ * first.
+ */
 const MEMORY_LIMIT = 64 * 1024 * 1024;
 
 export function logName(sessionId: string): string {

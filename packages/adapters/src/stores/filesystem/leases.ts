@@ -71,7 +71,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     documents.changed(head, []);
   }
 
-  /** A released lease raises the fence, so that its holder is refused from then on. */
+  /** A released lease raises the fence, so that appends of its old holder are rejected. */
   function letGo(head: Head, dueAt: number | null): void {
     heads.change(head, { fence: head.fence + 1, owner: null, leasedUntil: 0, dueAt });
   }

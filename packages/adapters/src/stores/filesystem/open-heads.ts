@@ -61,7 +61,7 @@ async function addFromLog(heads: Heads, id: string): Promise<void> {
     heads.add(headOfLog(id, contents), contents.damage ? undefined : contents.log);
     return;
   }
-  // Its first append was never finished: there is no such session.
+  // The first append was never finished, so the session does not exist.
   removeEntry(path);
 }
 

@@ -59,7 +59,7 @@ export interface KeptKey extends LineKey {
   readonly last: number;
 }
 
-/** What a log file holds, as far as it is whole. */
+/** The content of a log file, up to the first damage. */
 export interface LogContents {
   /** Undefined if not even the session's creation is there. */
   readonly log: LoadedLog | undefined;
@@ -73,7 +73,7 @@ export interface LogContents {
   readonly damage: KnownError | undefined;
 }
 
-/** What a whole log says. Cutting off an unfinished line is up to the caller. */
+/** The content of a complete log. The caller cuts off an unfinished line. */
 export function parsedLog(bytes: Buffer, name: string, sessionId: string): LogContents {
   let log: LoadedLog | undefined;
   let last = 0;

@@ -31,7 +31,7 @@ export interface FilesystemStoreDeps {
   /** Made if it is not there. An existing one must be empty or a store. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How to tell whether the process that has the folder is still there. */
+  /** How to check whether the process that holds the folder is still running. */
   readonly processes?: Processes;
 }
 
@@ -54,6 +54,11 @@ const DOCUMENTS_AT_CLOSE = 5000;
  * | `agent_config/`, `conversation_history/`, `agent_runs/` | the agent tables as documents, derived, written behind the log |
  * | `heads.jsonl`, `snapshots/` | derived, to save time; may be deleted |
  * | `lock/`, `version` | who has the folder, and who can read it |
+ *
+ * A last line without its newline, or with zero bytes, was never acknowledged and is cut off at open. Any other line that does
+ * not fit its checksum makes its session `store_corrupt`, and no other. A folder that is not empty and has no `version` is
+ * rejected, because documents without a log are removed at open. Known limit: processes in different containers or on
+ * different machines do not see each other's lock, so a folder must not be shared that way.
  */
 export async function createFilesystemStore(deps: FilesystemStoreDeps): Promise<FilesystemStore> {
   const folder = resolve(deps.folder);
@@ -145,7 +150,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     closed = true;
     followers.close();
     await queues.idle();
-    // What fails here, or takes too long, is found again at open.
+    // Work that fails here, or takes too long, is repeated at open.
     await leases.keepFences().catch(() => {});
     await atMost(DOCUMENTS_AT_CLOSE, documents.settle());
     await documents.stop();

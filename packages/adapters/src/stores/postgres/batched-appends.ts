@@ -28,7 +28,8 @@ interface Waiting extends AppendCall {
  *
  * A refused append is an answer and does not disturb its neighbours. If the transaction itself fails, nothing of it was
  * kept, and each append is tried again on its own, so that only the guilty one is refused. One that was there already when
- * it came to be written is tried once more, and then finds what it is a repetition of.
+ * it came to be written is tried once more, and then finds what it is a repetition of. Sessions are locked in the order of
+ * their ids, so two transactions cannot deadlock; appends with an idempotency key or a blob take further locks and go alone.
  */
 export function createBatchedAppends(connections: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];

@@ -19,7 +19,7 @@ export function sqlStateOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** What went wrong in PostgreSQL as an error that the caller can act on; anything else is a bug and stays as it is. */
+/** An error of PostgreSQL as an error that the caller can act on. Any other error is a bug and stays unchanged. */
 export function toKnownError(error: unknown): unknown {
   if (!(error instanceof Error) || isKnownError(error)) return error;
   const sqlState = sqlStateOf(error);

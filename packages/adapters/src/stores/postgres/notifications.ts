@@ -55,7 +55,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
       for (let i = 0; i < ids.length; i += IDS_PER_PAYLOAD)
         await line?.query({ ...NOTIFY, values: [[instance, ...ids.slice(i, i + IDS_PER_PAYLOAD)].join(" ")] });
     } catch {
-      // Nobody is told; the sweep of the others finds it.
+      // Nobody is notified; the sweep of other processes finds the event.
     }
   }
 
@@ -88,7 +88,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
       // A program that has nothing else to do need not stay to listen.
       client.unref();
       attempt = 0;
-      // What was announced while nobody listened.
+      // Events that were announced while nobody listened.
       for (const sessionId of followers.followed()) followers.poke(sessionId);
     } catch {
       again();
@@ -120,7 +120,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   const timer = setInterval(() => {
     if (sweeping) return;
     sweeping = true;
-    // A database that is away now is there at the next sweep.
+    // A database that is unavailable now is read at the next sweep.
     void sweep()
       .catch(() => {})
       .finally(() => (sweeping = false));

@@ -24,7 +24,7 @@ export function createRollUp(connections: Connections): RollUp {
     try {
       while (!over.signal.aborted && Number((await connections.query(STATEMENT, [RUNS]))[0]?.[0]) === RUNS);
     } catch {
-      // The database is away; what is left is added up the next time.
+      // The database is unavailable; the rest is added up the next time.
       isDue = true;
     } finally {
       isBusy = false;

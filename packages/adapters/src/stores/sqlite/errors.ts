@@ -12,7 +12,7 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   26: ["store_corrupt", "The file is not a sqlite database."],
 };
 
-/** What the file system says where a folder may not be written, or something else stands in its place. */
+/** Error codes for a folder that cannot be written, or a path where something else exists. */
 const NO_FOLDER = new Set(["EACCES", "EROFS", "EPERM", "EEXIST", "ENOTDIR", "EISDIR"]);
 
 /** The shared-memory file beside the database could not be made larger: where there is no room it is the first to fail. */

@@ -14,7 +14,7 @@ export interface SessionCache {
   keepPage(key: string, page: SessionPage): void;
   /** The session of a row that was just read. */
   keep(row: Readonly<Record<string, unknown>>): Session;
-  /** This store changes the session. */
+  /** Called when this store changes the session. */
   forget(sessionId: string): void;
   /** This store has written: another one of this process looks again, even in the same turn of the event loop. */
   wrote(): void;

@@ -41,6 +41,10 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  *
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the others; a
  * sweep each second covers what was not announced.
+ *
+ * An append costs what its pages cost (about 6 µs each, beside 90 µs for the flush), so it touches as few as possible: times
+ * of change stand on the head, indexes are left alone where their column stays the same, and ids are found to be new by
+ * writing them.
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;
@@ -279,7 +283,7 @@ function createLeases(db: Database, now: () => number) {
       );
       return rows as unknown as readonly DueSession[];
     },
-    /** Whether the lease is still held. */
+    /** Renews a lease. Returns whether it is still held. */
     renew: (lease: Lease): boolean =>
       db.run(
         "update heads set leased_until = ? where session_id = ? and fence = ? and owner is not null",

@@ -33,7 +33,10 @@ interface ConversationDeps {
   readonly folder: string;
 }
 
-/** What is typed means something else while the model works, while it waits for an answer, and while nothing happens. */
+/**
+ * The meaning of a typed line depends on the state: the model works, a question waits for an answer, or nothing
+ * happens.
+ */
 export function createConversation({ screen, agent, showPrompt, folder }: ConversationDeps) {
   const { note: paint } = screen.paint;
   let sessionId: string | undefined;
@@ -81,7 +84,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     }
     if (sessionId === undefined) return;
     const state = await (await sessions()).state(sessionId);
-    // What was typed too late to be read by that run has one of its own. A run that waits will read it later.
+    // A prompt that was typed too late for that run gets its own run. A run that waits will read it later.
     if (state.queue.length > 0 && statusOf(state) !== "awaiting")
       return show(agent.follow(sessionId, { signal: stop.signal }));
     steering = [];
@@ -152,7 +155,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     return true;
   }
 
-  /** What was typed to steer the run goes with it. */
+  /** Prompts that were typed to steer the run are cancelled with it. */
   async function cancelRun(): Promise<void> {
     const own = await sessions();
     for (const runId of steering) await own.cancel(sessionId ?? "", { runId }).catch(() => undefined);
@@ -187,12 +190,12 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
       waits = [];
       sessionId = made.id;
       say(`Now in session ${made.id}, a copy. The other one stays as it is.`);
-    } else say(`There is no ${visible(word ?? "")}. /help lists what you can type.`);
+    } else say(`Unknown command ${visible(word ?? "")}. /help lists the commands.`);
     if (!running) next();
   }
 
   async function hear(line: string): Promise<"leave" | void> {
-    // A path at the beginning of a pasted text is no command.
+    // A path at the beginning of a pasted text is not a command.
     if (line.startsWith("/") && !line.includes("\n")) {
       await named;
       return obey(line);
@@ -215,21 +218,21 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     cancel,
     hear,
     sessionId: (): string | undefined => sessionId,
-    /** What is still to be answered, by whoever comes later. */
+    /** The awaits that are still open. */
     waitsFor: (): readonly Await[] => waits,
-    /** Goes on with a session, whatever it is doing, or waits for the first line. */
+    /** Continues a session, whatever it is doing, or waits for the first line. */
     async begin(word: string | undefined): Promise<void> {
       if (word === undefined) return next();
       const id = await sessionIdOf(await sessions(), word);
       const session = await (await sessions()).get(id);
       sessionId = id;
-      // A session that cannot be continued here is said before anybody has typed something.
+      // A session that cannot be continued here is reported before anybody types a prompt.
       if (session.status === "idle" && session.total_runs > 0) await agent.resume(id);
       sayBefore(id, await (await sessions()).transcript(id));
       if (session.status === "idle") return next();
       watch((signal) => agent.follow(id, { signal }));
     },
-    /** Resolves when nothing is under way any more. */
+    /** Resolves when no run is in progress. */
     async idle(): Promise<void> {
       await running;
     },

@@ -43,7 +43,7 @@ function contentOf(path: string): string {
 
 type Line = readonly [mark: "-" | "+" | " ", text: string];
 
-/** What lies between the lines that are the same at both ends, with a few of those. */
+/** The lines that differ, with a few equal lines before and after. */
 export function difference(before: readonly string[], after: readonly string[]): readonly Line[] {
   const most = Math.min(before.length, after.length);
   let start = 0;

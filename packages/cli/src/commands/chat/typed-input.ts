@@ -11,7 +11,7 @@ const SHOWN_BREAKS = 3;
 /** Makes of what a terminal sends what a line editor can edit as one line: a paste, and lines that do not end the prompt. */
 export interface PasteReader {
   push(chunk: string): string;
-  /** The prompt that a line stands for. */
+  /** The prompt for a typed line. */
   expand(line: string): string;
 }
 
@@ -66,7 +66,7 @@ function typed(text: string): string {
     .replaceAll("\n", LINE_BREAK);
 }
 
-/** How much of the beginning of `sequence` a text ends with. The Escape key alone is no beginning. */
+/** How many characters of the beginning of `sequence` a text ends with. The Escape key alone does not count. */
 function partOf(text: string, sequence: string): number {
   for (let length = sequence.length - 1; length > 1; length -= 1)
     if (text.endsWith(sequence.slice(0, length))) return length;

@@ -25,7 +25,7 @@ export const archiveCommand = historyCommand({
       },
     });
     screen.progress(undefined);
-    // Everything is in the page cache now: the index comes cheaply.
+    // All files are in the page cache now, so building the index is fast.
     if (library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     if (values.json) await screen.json(result);
     else {

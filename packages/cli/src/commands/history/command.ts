@@ -10,14 +10,14 @@ type Common = typeof COMMON_OPTIONS;
 
 export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   readonly screen: StyledScreen;
-  /** What the library takes: roots, project, times, page. */
+  /** The options of the library: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
   /** Reads again what other agents have written meanwhile. */
   refresh(): Promise<LibraryConfig>;
 }
 
-/** One command of `skein history`. It can be stopped, and has those of the common options that mean something to it. */
+/** One command of `skein history`. It can be stopped, and has the common options that apply to it. */
 export function historyCommand<const Given extends Options, Shared extends keyof Common = keyof Common>({
   run,
   shares = Object.keys(COMMON_OPTIONS) as Shared[],
@@ -26,10 +26,10 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   lines = "all",
   ...command
 }: Omit<Command<Given>, "run"> & {
-  /** Which of the common options it has; without it all of them. */
+  /** Which of the common options the command has. Default: all of them. */
   readonly shares?: readonly Shared[];
   readonly usesPager?: boolean;
-  /** It is about what the agents have now, and about nothing that only the archive has. */
+  /** Whether the command only uses the agents' own files, not the archive. */
   readonly isLive?: boolean;
   /** `as-needed` for a command that reads few sessions of other agents, or only their heads. */
   readonly lines?: "all" | "as-needed";

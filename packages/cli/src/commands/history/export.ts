@@ -129,7 +129,10 @@ interface PreviewOptions {
   readonly isAll: boolean;
 }
 
-/** What would be hidden, by kind, with a beginning that lets a person recognise it. Nothing is written. */
+/**
+ * Shows what would be hidden, by kind, with the first characters of each so that a person recognises it. Writes
+ * nothing.
+ */
 async function preview(
   words: readonly string[],
   format: ExportFormat,

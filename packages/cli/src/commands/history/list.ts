@@ -35,13 +35,13 @@ export const list = historyCommand({
       await screen.print(styledText`${counted(pagination.total, "session")}; this page shows none of them.`);
       return EXIT.completed;
     }
-    // An index only means the same session elsewhere if nothing was filtered here.
+    // An index refers to the same session in other commands only if the list was not filtered.
     const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
     const isNarrow = screen.columns < NARROW;
     const projectWidth = isNarrow ? 14 : Math.min(36, Math.floor(screen.columns / 4));
     const counts = data.map(({ messageCount }) => count(messageCount).length);
     const others = projectWidth + Math.max(4, ...counts) + (isWhole ? 4 + String(pagination.total).length : 0);
-    // Only where there is more than one agent.
+    // The agent's name is shown only if there is more than one agent.
     const isMixed = data.some(({ source }) => source !== "claude-code");
     const idWidth = Math.max(...data.map(({ id }) => shortId(id).length));
     const rows = data.map((session, at) => [
@@ -83,7 +83,7 @@ export const list = historyCommand({
   },
 });
 
-/** The beginning of an id that tells it from others: ids of some agents begin with the kind or with the time. */
+/** The shortest prefix of an id that is unique: ids of some agents begin with the kind or with the time. */
 export function shortId(id: string): string {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[1-5]/.test(id) ? id.slice(0, 8) : id.length <= 44 ? id : id.slice(0, 44);
 }
@@ -91,7 +91,7 @@ export function shortId(id: string): string {
 /** A terminal that has no room for every column. */
 const NARROW = 100;
 
-/** What is left beside the id, the time and the other columns. */
+/** The width that is left beside the id, the time and the other columns. */
 function titleWidth(columns: number, others: number): number {
   return Number.isFinite(columns) ? Math.max(16, columns - others - 32) : 200;
 }

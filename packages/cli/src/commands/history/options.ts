@@ -13,7 +13,7 @@ import {
   SPAN_OPTIONS,
 } from "../../terminal/shared-options.ts";
 
-/** What most history commands take; each command names those that mean something to it. */
+/** Options of most history commands. Each command names those that apply to it. */
 export const COMMON_OPTIONS = {
   root: ROOT_OPTION,
   source: SOURCE_OPTION,

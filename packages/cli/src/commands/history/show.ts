@@ -54,7 +54,7 @@ export const show = historyCommand({
   },
 });
 
-/** In pieces, so that the first page is there at once. */
+/** Printed in pieces, so that the first page appears at once. */
 async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<void> {
   let batch: Styled[] = [];
   for (const line of lines) {
@@ -126,7 +126,7 @@ async function showAgent(
       paint.dim(styledText`agent-${agent.agentId} of session ${agent.parentSessionId}`),
       paint.dim(joined(details, " · ")),
     );
-    // Everything in a subagent's file is on the side of its session; here it is the conversation.
+    // All messages in a subagent's file are marked as side messages. Here they are the conversation.
     const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
     await printAll(
       screen,

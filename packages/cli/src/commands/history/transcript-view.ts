@@ -34,7 +34,7 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
       yield options.paint.dim(styledText`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
       speaker = "";
     }
-    // What Claude goes on to say needs no new heading; two prompts are two.
+    // Consecutive messages of Claude have one heading; two prompts have two.
     const { heading } = shown;
     if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
       yield styledText``;
@@ -162,7 +162,7 @@ function resultLine(call: ToolCall | undefined, view: View): Styled {
   return call.isError ? paint.red(styledText`    ⎿ ${first}${more}`) : paint.dim(styledText`    ⎿ ${first}${more}`);
 }
 
-/** What a call is about: the one input that a person would name. */
+/** The input that describes a call best. */
 function subjectOf(input: Readonly<Record<string, unknown>>): string {
   const keys = [
     "command",

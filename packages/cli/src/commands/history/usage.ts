@@ -67,7 +67,7 @@ export const usage = historyCommand({
 
 type View = (typeof views)[number];
 
-/** Those that go by time and end with the newest: of those the last ones are shown. */
+/** Views in the order of time that end with the newest row: of those, the last rows are shown. */
 const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
 
 function viewLines(
@@ -118,7 +118,7 @@ function rowsOf(
       return report.byMonth.map((month) => [month.month, month]);
     case "model":
       return report.byModel.map((model) => {
-        // With its date: two editions of a model are two rows.
+        // The name keeps its date: two versions of a model are two rows.
         const name = model.model.replace(/^claude-/, "");
         return [model.isPriced ? name : styledText`${name} ${paint.yellow("(unpriced)")}`, model];
       });
@@ -146,7 +146,7 @@ function rowsOf(
   }
 }
 
-/** The block of now: how fast it goes, and where it ends if it goes on like that. */
+/** The current block: its burn rate, and its projected end. */
 function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledScreen): readonly Styled[] {
   if (!forecast) return [paint.dim("No block is active."), styledText``];
   const { block, remainingMinutes, burnRate, projection } = forecast;

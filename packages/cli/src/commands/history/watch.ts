@@ -54,7 +54,7 @@ function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean):
   }
 }
 
-/** One line about what a line says, or undefined if it is bookkeeping. */
+/** A one-line summary of a line, or undefined for bookkeeping lines. */
 function saidIn(value: Readonly<Record<string, unknown>>): string | undefined {
   const { content } = (value["message"] ?? {}) as { content?: unknown };
   if (typeof content === "string") return content;

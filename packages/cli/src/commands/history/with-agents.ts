@@ -13,7 +13,10 @@ interface AgentOptions {
   readonly screen?: StyledScreen;
 }
 
-/** The same configuration, which also reads the sessions of other agents. What could not be read is said on the screen, and the rest is shown. */
+/**
+ * The same configuration with the sessions of other agents. Files that cannot be read are reported on the screen, and
+ * the rest is shown.
+ */
 export async function withAgents(
   library: LibraryConfig,
   { sources, lines, screen }: AgentOptions,
@@ -35,7 +38,7 @@ export async function withAgents(
       screen?.note(styledText`and ${problems.length - MOST_NAMED} more that could not be read`);
     return config;
   } catch (error) {
-    // Without any data the command says so itself.
+    // Without any data, the command itself reports that.
     if (sources === undefined && isDataNotFoundError(error)) return library;
     throw error;
   }

@@ -8,7 +8,7 @@ export function archiveFolder(config: Config): string {
   return join(config.dataDir, "archive");
 }
 
-/** The same configuration, which also reads what only the archive has left. */
+/** The same configuration with the sessions that are only in the archive. */
 export async function withArchived(
   library: LibraryConfig,
   config: Config,
@@ -17,7 +17,7 @@ export async function withArchived(
   try {
     return await withArchive({ ...library, archiveFolder: archiveFolder(config) });
   } catch (error) {
-    // Without a data directory the command says so itself; a broken archive must not hide what is there.
+    // Without a data directory, the command itself reports that. A broken archive must not hide existing sessions.
     if (error instanceof Error && error.name === "DataNotFoundError") return library;
     screen.note(styledText`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     return library;

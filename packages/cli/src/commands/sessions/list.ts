@@ -11,7 +11,7 @@ import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/s
 import { printTable } from "../../terminal/table.ts";
 import { shorten } from "../../terminal/width.ts";
 
-/** The words of the column STATUS, and how each of them is asked for. */
+/** The values of the column STATUS, and the filter for each. */
 const STATUSES = {
   pending: { status: "pending" },
   running: { activity: "running" },
@@ -86,7 +86,7 @@ interface Wanted {
   readonly agentName: string | undefined;
 }
 
-/** Those that a store cannot choose by itself. */
+/** The sessions that pass filters a store does not have. */
 async function* chosen(
   sessions: SessionCalls,
   all: AsyncIterable<SeenSession>,
@@ -123,7 +123,7 @@ async function titleOf(sessions: SessionCalls, { id, title }: SeenSession): Prom
   return message ? textOf(message) : "";
 }
 
-/** What was said; of a tool call and its result everything. */
+/** The text of a message; for a tool call and its result, everything. */
 function textOf({ content }: MessageRow): string {
   const { text } = content;
   return typeof text === "string" ? text : JSON.stringify(content);

@@ -6,7 +6,7 @@ import type { Screen } from "../../terminal/screen.ts";
 import { shortTime, size as sizeText } from "../../terminal/times.ts";
 import { visible } from "../../terminal/visible-text.ts";
 
-/** Less than this is read as quickly as a copy of it is opened. */
+/** Below this size, reading the files is as fast as opening the copy. */
 const WORTH_BYTES = 32 * 2 ** 20;
 
 interface CacheOptions extends BuildCopyOptions {
@@ -27,7 +27,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       return EXIT.completed;
     }
     case "build": {
-      // It often runs beside the work of a person.
+      // A low priority, because this often runs while a person works.
       setPriority(10);
       const done = screen.progress("Copying");
       const result = await buildCopy(options).finally(done);

@@ -10,8 +10,8 @@ const KEYWORDS = [
 ];
 
 /**
- * What the word that is being typed may become: tables, columns of the tables that the statement names (of all if it
- * names none), keywords.
+ * The completions of the word that is being typed: tables, columns of the tables that the statement names (of all
+ * tables if it names none), keywords.
  */
 export function completions(tables: readonly Table[], statement: string): readonly [found: string[], word: string] {
   const word = /[\w.]*$/.exec(statement)?.[0] ?? "";

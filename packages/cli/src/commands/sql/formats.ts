@@ -7,10 +7,10 @@ import { cut, padded, widthOf } from "../../terminal/width.ts";
 export const FORMATS = ["table", "box", "line", "json", "jsonl", "csv", "markdown"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** An answer as text, piece by piece, ready for a terminal: what the data hold does nothing to it. */
+/** Formats an answer as text, piece by piece. The text is safe for a terminal. */
 export interface Formatter {
   rows(rows: readonly Row[]): string;
-  /** What is left when there are no more rows. */
+  /** The rest of the text when there are no more rows. */
   end(): string;
 }
 
@@ -97,7 +97,10 @@ export function textOf(value: Value): string {
 
 const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
-/** A spreadsheet would run a cell that begins like a formula; numbers are no formulas, those that are texts here for their size neither. */
+/**
+ * A spreadsheet would run a cell that begins like a formula. Numbers are not formulas, nor are large numbers that are
+ * texts here.
+ */
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
   const isNumeric = typeof value === "number" || /^-\d+(\.\d+)?$/.test(text);
@@ -137,7 +140,7 @@ interface Lines {
   readonly rule: string;
 }
 
-/** The first rows say how wide a column is; cells of later ones that are wider are cut. */
+/** The first rows determine the width of a column; wider cells of later rows are cut. */
 const MEASURED_ROWS = 1000;
 /** However little room there is, an id can be read and copied. */
 const LEAST_WIDTH = 36;
@@ -201,7 +204,7 @@ function fitted(widths: readonly number[], room: number): readonly number[] {
   return widths;
 }
 
-/** As much of a value as fits into so many columns, on one line. */
+/** As much of a value as fits into this many columns, on one line. */
 function cellOf(value: string, most: number): string {
   return cut(visibleLine(value.slice(0, most * 2)), most, value.length > most * 2);
 }

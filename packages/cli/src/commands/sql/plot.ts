@@ -2,16 +2,16 @@ import type { Column, Row } from "@skein/sql";
 import { shorten, widthOf } from "../../terminal/width.ts";
 import { isNumber, textOf } from "./formats.ts";
 
-/** More bars than anybody looks at. */
+/** The most bars of a chart. */
 const MOST_ROWS = 500;
-/** What is written beside a bar; whole numbers are whole. */
+/** How many digits the number beside a bar has; whole numbers stay whole. */
 const DIGITS = 4;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** An answer that is a series (something to name the rows, and numbers) as bars; undefined if it is none. */
+/** An answer as bars, if it is a series (names for the rows, and numbers); else undefined. */
 export function plot(columns: readonly Column[], rows: readonly Row[], width: number): string | undefined {
   const numbers = columns.flatMap(({ type }, at) => (isNumber(type) ? [at] : []));
-  // A number in front names the rows of what has no other name: an hour, a step.
+  // If all columns are numbers, the first one names the rows: an hour, a step.
   const series = numbers.length === columns.length ? numbers.slice(1) : numbers;
   const names = columns.flatMap((_, at) => (series.includes(at) ? [] : [at]));
   if (series.length === 0 || names.length === 0) return undefined;

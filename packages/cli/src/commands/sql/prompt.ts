@@ -28,7 +28,7 @@ Ctrl-C stops a statement that is running, or throws away what was typed.
 export interface PromptDeps {
   readonly database: Sql;
   readonly screen: Screen;
-  /** Where what was typed is kept; null keeps nothing. */
+  /** The file for the typed statements; null stores nothing. */
   readonly historyFile: string | null;
   readonly format: Format;
   /** Called when a statement is over. */
@@ -69,7 +69,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     input.prompt();
   };
 
-  /** A pager reads the same keys, and whoever is quicker would have them. */
+  /** A pager reads the same keyboard, so the prompt must not read meanwhile. */
   const paging = (isOpen: boolean): void => {
     if (isClosed) return;
     process.stdin.setRawMode(!isOpen);
@@ -176,7 +176,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     if (typed === "" && line.trimStart().startsWith(".")) return obey(line);
     typed += `${line}\n`;
     const { whole, rest } = splitStatements(typed);
-    // Only what is finished runs; a text that is still open holds its semicolons.
+    // Only complete statements run. A semicolon inside an open string does not end a statement.
     typed = rest.trim() === "" ? "" : rest.trimStart();
     for (const statement of whole) await run(statement);
   }
@@ -186,7 +186,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     if (isRunning) return stop();
     if (typed === "" && input.line === "") screen.note("\nCtrl-D or .exit leaves.");
     typed = "";
-    // Whatever stands on the line is thrown away.
+    // The text on the current line is discarded.
     input.write(null, { ctrl: true, name: "e" });
     input.write(null, { ctrl: true, name: "u" });
     screen.note("\n");
@@ -224,6 +224,6 @@ function keep(file: string | null, line: string): void {
     appendFileSync(file, `${line}\n`, { mode: 0o600 });
     chmodSync(file, 0o600);
   } catch {
-    // What cannot be kept is not worth an error.
+    // A history that cannot be saved is not an error.
   }
 }

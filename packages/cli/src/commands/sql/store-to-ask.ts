@@ -6,8 +6,8 @@ import { isStore, openStore, placeOf } from "skein/stores";
 import { MissingError } from "../../terminal/exit-codes.ts";
 
 /**
- * Opens the store that was named, or the one in the data folder if there is one. Opening one writes into what is empty or
- * somebody else's, and a question makes no store: what is none is refused before.
+ * Opens the named store, or the one in the data folder if it exists. Opening a missing store would create it, so a
+ * missing one is rejected first.
  */
 export async function openStoreToAsk(given: string | undefined): Promise<Store | undefined> {
   const { storeUrl, dataDir } = readConfig();
@@ -16,7 +16,7 @@ export async function openStoreToAsk(given: string | undefined): Promise<Store |
   if (url === undefined) return undefined;
   if (!(await isStore(url)))
     throw new MissingError(
-      `There is no store at ${placeOf(url).place}. A question makes none: name one that is there.`,
+      `There is no store at ${placeOf(url).place}. This command does not create one: name an existing store.`,
     );
   return openStore(url);
 }

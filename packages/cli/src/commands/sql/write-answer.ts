@@ -19,7 +19,7 @@ export interface AnswerOptions {
   readonly isList?: boolean;
 }
 
-/** What went wrong with a statement, and what to do about it where that is known. */
+/** The error of a statement, with a hint where one is known. */
 export function failureText({ message }: Error): string {
   const isCorrupt = message.includes("Corrupt database file");
   return visible(isCorrupt ? `${message}\nIf that is the copy, "skein sql cache clear" removes it.` : message);

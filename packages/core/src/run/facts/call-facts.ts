@@ -4,7 +4,7 @@ import { type FactOf, type Place, inStep } from "./place.ts";
 
 type Call = Pick<CallState, "toolUseId" | "name" | "input">;
 
-/** A call begins to run. One that may run only `once` is not run again after its worker has died. */
+/** A call begins to run. A call with the policy `once` does not run again after its worker has died. */
 export function toolStarted(
   place: Place,
   { toolUseId, name, input }: Call,
@@ -65,9 +65,9 @@ export function completedCall(
 /** A call that waits for something outside. */
 export interface OpenedAwait extends Call {
   readonly kind: FactData<"await.opened">["awaits"][number]["kind"];
-  /** Until when it waits; null for as long as it takes. */
+  /** Until when the call waits; null for no limit. */
   readonly expiresAt: number | null;
-  /** The session that works on it, for a subagent. */
+  /** The session of the subagent that works on the call. */
   readonly sessionId?: string;
   /** Further information for the person who decides. */
   readonly about?: JsonObject;

@@ -12,7 +12,7 @@ export interface KeptFile {
   readonly storeMs: number;
 }
 
-/** A file was made by the model, fetched and stored. */
+/** The model made a file, and it was downloaded and stored. */
 export function fileKept(place: Place, file: KeptFile) {
   const named = { ...inStep(place), file_id: file.fileId, filename: file.filename };
   return [

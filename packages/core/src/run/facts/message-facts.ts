@@ -30,10 +30,10 @@ export function messageCreated(
     readonly messageId: string;
     readonly role: Message["role"];
     readonly rows: number;
-    /** Whether it carries the results of calls. */
+    /** Whether the message contains tool results. */
     readonly isResults: boolean;
     readonly before: { readonly messages: number; readonly tokens: number };
-    /** What it adds to the tokens of the context. */
+    /** How many tokens the message adds to the context. */
     readonly tokens: number;
   },
 ): FactOf<"message.created"> {
@@ -63,7 +63,7 @@ export function titleGenerated(title: string): FactOf<"title.generated"> {
   return { event_type: "title.generated", data: { title } };
 }
 
-/** The agent's own check has looked at the final answer. `problem` is what it found wrong. */
+/** The agent's own check of the final answer has run. `problem` is what it found. */
 export function answerValidated(place: Place, problem: string | undefined): FactOf<"answer.validated"> {
   return {
     event_type: "answer.validated",
@@ -71,7 +71,7 @@ export function answerValidated(place: Place, problem: string | undefined): Fact
   };
 }
 
-/** Broken pairs of call and result were mended in what the model is shown. */
+/** Calls without results and results without calls were repaired in the context. */
 export function transcriptRepaired(place: Place, repairs: readonly JsonObject[]): FactOf<"transcript.repaired"> {
   return { event_type: "transcript.repaired", data: { ...inStep(place), repairs: [...repairs] } };
 }

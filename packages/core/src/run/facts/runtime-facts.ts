@@ -10,7 +10,7 @@ export function runtimeStarted({ runId }: Run, info: JsonObject): FactOf<"runtim
   return { event_type: "runtime.started", data: { run_id: runId, info } };
 }
 
-/** The runtime said something that is neither an answer nor a result. */
+/** The runtime reported something that is neither an answer nor a result. */
 export function runtimeNoticed(
   { runId }: Run,
   { messageId, subtype, notice }: { readonly messageId: string; readonly subtype: string; readonly notice: JsonObject },
@@ -18,13 +18,13 @@ export function runtimeNoticed(
   return { event_type: "runtime.noticed", data: { run_id: runId, message_id: messageId, subtype, notice } };
 }
 
-/** Something about the tools that whoever reads the log should know. */
+/** A notice about the tools for readers of the log. */
 export function toolsNoticed(run: Run, text: string): FactOf<"runtime.noticed"> {
   const messageId = derivedId("notice", run.runId, text);
   return runtimeNoticed(run, { messageId, subtype: TOOLS_NOTICED, notice: { text } });
 }
 
-/** A hook was asked or told, and what came of it. */
+/** A hook was called, with its outcome. */
 export function hookCalled(data: FactData<"hook.called">): FactOf<"hook.called"> {
   return { event_type: "hook.called", data };
 }

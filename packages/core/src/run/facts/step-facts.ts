@@ -11,7 +11,7 @@ import {
 import { costOf } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** The intent to call the model. Written down first, so that a call can never be forgotten. */
+/** The intent to call the model. It is recorded before the call, so that no call can be forgotten. */
 export function stepStarted(
   place: Place,
   call: Omit<FactData<"step.started">, "run_id" | "step">,
@@ -44,9 +44,9 @@ export interface Reply {
   readonly usage: Usage;
   readonly containerId?: string | null;
   readonly durationMs: number;
-  /** The price that the operator gave the model; without one the table of known prices holds. */
+  /** The price that the operator set for the model. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
-  /** The counts are measured, because the provider told none. */
+  /** The counts are measured, because the provider sent none. */
   readonly estimated?: true;
   /** The built-in simulation answered, not a model: that costs nothing. */
   readonly simulated?: boolean;
@@ -105,7 +105,7 @@ export function observedStep(
 /** A call of the model without a whole answer. */
 export interface BrokenCall {
   readonly model: string;
-  /** What is known. */
+  /** The known usage. */
   readonly usage: Usage;
   /** Whether the output was measured from what arrived. */
   readonly estimated?: boolean;
@@ -114,7 +114,7 @@ export interface BrokenCall {
   readonly price?: ModelPrice | undefined;
 }
 
-/** The text of an answer that broke off and is not asked for again. */
+/** The text of an answer that broke off and is not requested again. */
 export interface InterruptedAnswer {
   readonly messageId: string;
   readonly content: readonly ContentBlock[];
@@ -124,19 +124,19 @@ export interface InterruptedAnswer {
 interface NextAttempt {
   readonly attempt: number;
   readonly delayMs: number;
-  /** Another model that is asked from now on. */
+  /** Another model that is used from now on. */
   readonly model?: string;
-  /** How the answer of a type is asked for from now on. */
+  /** How a typed answer is requested from now on. */
   readonly output?: "tool";
 }
 
 interface FailedCall {
   readonly error: Failure;
-  /** The answer that was paid for and that nobody has. */
+  /** The incomplete answer, which costs money although it is not used. */
   readonly lost?: BrokenCall | undefined;
 }
 
-/** A call of the model failed and is made again, but not before its time. */
+/** A call of the model failed and is retried at a later time. */
 export function stepRetried(
   place: Place,
   { attempt, error, delayMs, lost, model, output }: FailedCall & NextAttempt,
@@ -171,7 +171,7 @@ export function stepFailed(
   };
 }
 
-/** A call of the model whose answer is no part of the transcript, or only the text of it that had arrived. */
+/** A call of the model was given up. Nothing of its answer, or only the text that had arrived, is in the transcript. */
 export function stepAbandoned(
   place: Place,
   call: BrokenCall & {
@@ -216,7 +216,7 @@ function kept(answer: InterruptedAnswer | undefined) {
   return answer && { message_id: answer.messageId, content: [...answer.content] };
 }
 
-/** A message of a subagent that works inside the runtime. `usage` is null for what was counted already. */
+/** A message of a subagent that works inside the runtime. `usage` is null if it was counted already. */
 export function subagentMessaged(message: {
   readonly runId: string;
   readonly messageId: string;

@@ -7,7 +7,7 @@ import type { ModelStep, RuntimeExceptions } from "./runtime-under-test.ts";
 /** A model that the price list does not have. */
 const UNPRICED = "claude-opus-9-9";
 
-/** What the dear steps of these tests bill: far more than everything else that is said in them. */
+/** The tokens of the expensive steps in these tests: far more than all others. */
 const DEAR = 40_000;
 
 /** What a run and a session may cost. */
@@ -16,7 +16,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     priceCall(fixture().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
   const dear = (): number => price({ input_tokens: 0, output_tokens: DEAR });
 
-  /** The model asks for one effect after the other, and each answer is dear. */
+  /** The model asks for one effect after the other, and each answer is expensive. */
   const spending = (usage: NonNullable<ModelStep["usage"]> = { output_tokens: DEAR }): readonly ModelStep[] => {
     const step = { text: "On and on.", tools: [fixture().under.calls.effect(fixture().name())], usage };
     return [step, step, step, step, step, { text: "All is done." }];

@@ -2,7 +2,7 @@ import { type DraftPiece, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
-/** A cancel, wherever the run is. Afterwards the session is as good as before. */
+/** A cancel at any point of a run. Afterwards the session works as before. */
 export function describeCancels(fixture: () => RuntimeFixture): void {
   /** The cancelled run ended as one, and the session answers the next prompt. */
   async function expectCancelled(prompted: Prompted, reason: string): Promise<void> {

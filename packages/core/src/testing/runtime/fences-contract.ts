@@ -4,7 +4,7 @@ import { type Prompted, type RuntimeFixture, only } from "./runtime-fixture.ts";
 import { type Loss, losingStore, placesOf } from "./losing-store.ts";
 import type { FactPlace, RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** A new fence after a fact: whoever takes the session over ends the run well, whatever was going on. */
+/** A new fence after any fact: the worker that takes over the session ends the run correctly. */
 export function describeFences(fixture: () => RuntimeFixture, { everyFact }: RuntimeExceptions): void {
   const steps = (name: string) => [
     { text: "Working.", tools: [fixture().under.calls.effect(name)] },

@@ -37,7 +37,7 @@ export function losingStore(
 
   return {
     ...store,
-    // It would take the session back.
+    // The worker would take the session back.
     claim: (options) => (isLost ? Promise.resolve({ kind: "none", nextAt: null }) : store.claim(options)),
     async append(sessionId, events, options) {
       const { lease } = options ?? {};

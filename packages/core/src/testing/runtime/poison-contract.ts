@@ -16,7 +16,7 @@ interface Interrupted {
   readonly answer?: string;
 }
 
-/** A run that kills its workers. */
+/** Tests a run that kills its workers. */
 export function describePoison(fixture: () => RuntimeFixture): void {
   const beforeTheModel: Interrupted = { steps: [{ text: "At last." }], after: ["message.created", 1] };
   const calling = (name: string): readonly ModelStep[] => [
@@ -24,7 +24,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     { text: "At last." },
   ];
 
-  /** A run whose first worker died after this fact, and then so many others that took it up and wrote nothing else. */
+  /** A run whose first worker died after this fact, and was then taken over this many times without progress. */
   async function dying(times: number, { steps, after, agent = {}, answer }: Interrupted): Promise<Prompted> {
     const { under } = fixture();
     const store = await fixture().store();
@@ -100,7 +100,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     });
     for (let n = 1; n <= PATIENCE + 2; n++) {
       await fixture().prompt(sessionId, [{ text: `Answer ${n}.` }]);
-      // Time for a worker to claim the session, and to give it back.
+      // Time for a worker to claim the session and to give it back.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });

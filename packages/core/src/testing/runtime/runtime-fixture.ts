@@ -25,7 +25,7 @@ export type EventOf<Type extends Event["event_type"]> = Extract<Event, { event_t
 /** A prompt that was accepted, and where its run is found. */
 export interface Prompted extends Accepted {
   readonly host: Host;
-  /** Under which the model was asked. */
+  /** The label under which the model was called. */
   readonly label: string;
 }
 
@@ -51,7 +51,7 @@ export interface RuntimeFixture {
     steps: readonly ModelStep[],
     options?: PromptUnderTest & { host?: Host },
   ): Promise<Prompted>;
-  /** The same in a session that is used again. */
+  /** Like `prompt`, in a session that is reused. */
   run(steps: readonly ModelStep[], options?: PromptUnderTest & { agent?: AgentUnderTest }): Promise<Prompted>;
   /** The events of a run from its start to its end, when it is over. */
   ended(prompted: Pick<Prompted, "sessionId" | "runId" | "host">): Promise<readonly Event[]>;
@@ -66,7 +66,7 @@ export interface RuntimeFixture {
 
 const PATIENCE_MS = 60_000;
 
-/** Waits until something is so. */
+/** Waits until a condition is true. */
 export async function until<Value>(probe: () => Value | Promise<Value>): Promise<NonNullable<Value>> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

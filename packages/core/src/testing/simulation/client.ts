@@ -23,7 +23,7 @@ export interface ClientDeps {
   /** How many operations it still has to do, over all its lives. */
   readonly operations: number;
   readonly history: { readonly operations: Operation[]; readonly streams: Stream[] };
-  /** Sessions that somebody knows of. */
+  /** Ids of sessions that exist. */
   readonly known: string[];
   /** Whether there are awaits that somebody should answer. */
   readonly answers: boolean;
@@ -34,7 +34,7 @@ export interface Client {
   done(): boolean;
 }
 
-/** Somebody who creates sessions, prompts, cancels, edits, forks and deletes, and writes down what they were told. */
+/** A client that creates sessions, prompts, cancels, edits, forks and deletes, and records the answers that it gets. */
 export function startClient(name: string, deps: ClientDeps): Client {
   const { world } = deps;
   let left = deps.operations;
@@ -77,7 +77,7 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   let hear = (_sessionId: string | null): void => {};
   store.onNews((sessionId, events) => {
     if (events?.some(({ event_type }) => event_type === "session.completed")) hear(sessionId);
-    // Whoever hears of a question may answer it, at once or much later, whatever else they are doing.
+    // A client that sees a question may answer it, at once or much later.
     if (!deps.answers || !random.chance(0.6)) return;
     const delay = random.pick([0, 50, 1000, 8000, 10_000]);
     void process.turn(`${process.name} answers`, delay).then(() => answer(sessionId).catch(deps.report));

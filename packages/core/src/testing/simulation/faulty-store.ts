@@ -9,11 +9,13 @@ export interface FaultyStoreDeps {
   readonly store: Store;
   /** Whose view of the store this is: its answers die with it. */
   readonly process: Process;
-  /** The faults of now. */
+  /** The faults at this time. */
   readonly faults: () => Faults;
 }
 
-/** A store at the end of a bad line, as one process sees it. Any store fits behind it, as long as it uses no real time. */
+/**
+ * A store behind an unreliable connection, as one process sees it. Any store can be behind it that uses no real time.
+ */
 export function createFaultyStore({ world, store, process, faults }: FaultyStoreDeps): Store {
   const { random } = world;
   const latency = (): number => (faults().latencyMs === 0 ? 0 : random.int(faults().latencyMs));

@@ -52,7 +52,7 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
     store,
     states: createStateCache({ store }),
     codeOf: () => code,
-    // That the store is away is to be expected here; whoever takes up the session goes on.
+    // An unavailable store is expected here: the next worker continues the session.
     report: (error) => {
       if (!isKnownError(error, "store_unavailable")) report(error);
     },
@@ -77,7 +77,10 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
 
 type Call = FactData<"step.started"> & { readonly sessionId: string };
 
-/** The books of the model are kept by run and step, which a request does not name; the last stored intent does. */
+/**
+ * The ledger of the model is kept by run and step. A request does not name them, so they come from the last stored
+ * intent.
+ */
 function watched(store: Store, opened: { call: Call | null }): Store {
   return {
     ...store,

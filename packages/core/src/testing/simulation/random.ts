@@ -1,4 +1,4 @@
-/** All chance of a simulation comes from one of these, so that a seed is the whole story. */
+/** The only source of randomness in a simulation, so that a seed determines everything. */
 export interface Random {
   /** 0 ≤ n < 1. */
   next(): number;

@@ -11,7 +11,7 @@ export interface ReaderDeps {
   readonly faults: () => Faults;
   readonly streams: Stream[];
   readonly known: readonly string[];
-  /** Nobody begins anything any more; who follows a session stays. */
+  /** True near the end: nothing new begins, and readers that follow a session stay. */
   readonly closing: () => boolean;
   readonly report: (error: unknown) => void;
 }
@@ -46,7 +46,7 @@ async function read(process: Process, { world, faults, streams, known, closing, 
 async function visit(store: Store, stream: Stream, enough: number): Promise<boolean> {
   const leave = new AbortController();
   try {
-    // Who follows live stands at the end of the log when everything else stands still.
+    // A reader that follows live is at the end of the log when nothing else happens.
     stream.complete = true;
     for await (const event of store.follow(stream.sessionId, { after: stream.after }, leave.signal)) {
       stream.events.push(event);

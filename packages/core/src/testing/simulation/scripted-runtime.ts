@@ -21,7 +21,7 @@ const MAX_STEPS = 4;
 const MAX_ATTEMPTS = 3;
 const POISONED_AFTER = 5;
 
-/** The drive is over and the lease with it: somebody else goes on. Not an error. */
+/** The drive and its lease have ended: another worker continues. Not an error. */
 class LeftAlone extends Error {}
 
 /** A small runtime that keeps every rule of the log. With a mutant it breaks one of them. */

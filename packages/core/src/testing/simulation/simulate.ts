@@ -42,7 +42,7 @@ export interface SimulationResult {
   readonly seed: number;
   readonly mode: SimulationMode;
   readonly violations: readonly Violation[];
-  /** Of everything that happened; equal for equal seeds. */
+  /** A hash of everything that happened; equal for equal seeds. */
   readonly hash: string;
   readonly turns: number;
   readonly events: number;
@@ -69,7 +69,13 @@ const LIVENESS_BOUND_MS = 600_000;
 /** Long enough for a reader that has just come to receive everything. */
 const CATCH_UP_MS = 1500;
 
-/** One seed, from the first create to the verdict. */
+/**
+ * One seed, from the first create to the verdict.
+ *
+ * The real store in memory, sessions, fold and projections run in a world in which the seed decides every id, delay, choice
+ * and failure. A killed process is one whose turns never come: nothing after its await runs, not even `finally`. Not shown
+ * here: SQL, files, fsync and real clocks; those are for `npm run kill` and `npm run powercut`.
+ */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { seed, mode, mutant = null, keepTrace = false, openStore = createMemoryStore } = options;
   const createRuntime = options.createRuntime ?? ((deps) => createScriptedRuntime(deps, mutant));

@@ -23,10 +23,10 @@ export interface WorkerDeps {
   readonly faults: () => Faults;
   /** How many sessions begin here with their lease, over all its lives. */
   readonly beginnings: number;
-  /** It is about to be over: nothing begins any more. */
+  /** True near the end: nothing new begins. */
   readonly closing: () => boolean;
   readonly history: { readonly operations: Operation[] };
-  /** Sessions that somebody knows of. */
+  /** Ids of sessions that exist. */
   readonly known: string[];
   readonly report: (error: unknown) => void;
 }

@@ -37,7 +37,7 @@ export interface World {
   /** Lets turns happen, one after the other, until `done` says so or nothing can happen any more. */
   run(done: () => boolean): Promise<void>;
   readonly turns: number;
-  /** Of everything that happened. Equal for equal seeds. */
+  /** A hash of everything that happened; equal for equal seeds. */
   hash(): string;
   readonly trace: readonly string[];
 }

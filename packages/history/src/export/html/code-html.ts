@@ -46,7 +46,7 @@ const withHash = new RegExp(`((?<=^|\\s)#[^\\n]*)|${rest}`, "g");
 const withDashes = new RegExp(`(--[^\\n]*)|${rest}`, "g");
 const withSlashes = new RegExp(`(\\/\\/[^\\n]*|\\/\\*[^]{0,4000}?\\*\\/|(?<=^|\\n)#[^\\n{]*(?=\\n|$))|${rest}`, "g");
 
-/** Comments, strings, numbers and words of most languages. What is wrong is only a colour. */
+/** Colours comments, strings, numbers and words of most languages. A mistake is only a wrong colour. */
 function coloured(code: string, language: string): string {
   const tokens = hashComments.has(language) ? withHash : dashComments.has(language) ? withDashes : withSlashes;
   let html = "";
@@ -69,7 +69,7 @@ export function terminalHtml(text: string): string {
 // The expression has to name the escape character.
 // oxlint-disable-next-line no-control-regex
 const colourCode = /\u001b\[([\d;]*)m/g;
-/** Sequences that neither colour nor say anything: clearing a line, titles of windows. */
+/** Sequences without a visible effect: clearing a line, window titles. */
 // oxlint-disable-next-line no-control-regex
 const silentCode = /\u001b\[\??[\d;]*[KlhG]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\(B/g;
 

@@ -82,7 +82,7 @@ function emphasisAt(text: string, at: number, depth: number, unclosed: Set<strin
   const mark = text[at + 1] === char ? char + char : char;
   const element = elements[mark];
   const first = text[at + mark.length] ?? " ";
-  // In a name such as snake_case an underscore is an underscore.
+  // Inside a name such as snake_case, an underscore is not a mark.
   const isWord = char === "_" && /\w/.test(text[at - 1] ?? "");
   if (element === undefined || /\s/.test(first) || first === char || isWord || unclosed.has(mark)) return undefined;
   const end = text.indexOf(mark, at + mark.length);

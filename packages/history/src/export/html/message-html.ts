@@ -12,7 +12,7 @@ import { imageHtml, toolHtml } from "./tool-html.ts";
 
 export type Conversation = Pick<Session, "messages" | "agents">;
 
-/** What the messages of one conversation need of each other. */
+/** What the messages of one conversation share. */
 export interface View {
   /** Made of the id of a message or a subagent; unique on the page. */
   anchor(id: string): string;
@@ -46,13 +46,16 @@ interface ShownMessage {
   readonly body: string;
 }
 
-/** The section of a message; empty for lines that say nothing to a reader. `before` is the speaker of the section before. */
+/**
+ * The section of a message; empty for lines without content for a reader. `before` is the speaker of the section
+ * before.
+ */
 export function messageHtml(message: Message, view: View, before: string): { html: string; speaker: string } {
   const shown = shownMessage(message, view);
   if (!shown || shown.body === "") return { html: "", speaker: before };
   const aside = asideOf(message);
   const speaker = `${shown.speaker}${aside}`;
-  // What Claude goes on to say needs no new heading.
+  // Consecutive messages of Claude have one heading.
   const isContinued = shown.kind === "assistant" && speaker === before;
   const details = [
     shown.model === undefined ? "" : `<span class="model">${escapeHtml(shown.model)}</span>`,

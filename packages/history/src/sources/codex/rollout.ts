@@ -103,7 +103,7 @@ export function createRollout(
     const block = blockOf(payload, from);
     if (!block) {
       flush();
-      // Encrypted text says nothing to anyone here; the original line has it.
+      // Encrypted text cannot be read here; the original line has it.
       const { encrypted_content: _encrypted, ...rest } = payload;
       writer.other(type, rest, { at, from });
       return;

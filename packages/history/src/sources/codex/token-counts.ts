@@ -28,7 +28,7 @@ export function createTokenCounts(): TokenCounts {
       if (previous && same(previous, total)) return undefined;
       const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
       if (last && last.input + last.output > 0) return tokensOf(last);
-      // A falling sum begins anew: the context was full, and Codex set the counters back.
+      // A smaller sum is a new beginning: the context was full, and Codex reset its counters.
       const isNew = !previous || total.input < previous.input || total.output < previous.output;
       const tokens = tokensOf(isNew ? total : difference(total, previous));
       return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? tokens : undefined;

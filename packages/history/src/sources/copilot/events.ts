@@ -22,7 +22,7 @@ interface Placed {
   readonly parent?: string | null;
 }
 
-/** Bookkeeping that says nothing of the conversation. */
+/** Bookkeeping records that are not part of the conversation. */
 const silent = new Set(["assistant.turn_start", "assistant.turn_end", "tool.execution_start"]);
 
 export function createEvents(sessionId: string, writer: TranscriptWriter, usage: Usage): Events {
@@ -51,7 +51,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
     const [call] = at < 0 ? [] : calls.splice(at, 1);
     if (call) return { tokens: call.tokens, call };
     const isAlone = usage.rows.length === 0 && legs.count === 0 && usage.spans.length === 0;
-    // Only the output is known then; the input is unknown, not nothing.
+    // Only the output is known; the input is unknown, not 0.
     return isAlone && output !== null ? { tokens: { input: null, output } } : {};
   };
   const answer = (data: Value, placed: Placed): void => {
@@ -155,7 +155,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   };
 }
 
-/** Where a session is, as its first event says. */
+/** The folder of a session, from its first event. */
 export function placeOf(data: Value): Parameters<TranscriptWriter["place"]>[0] {
   const context = objectOf(data["context"]);
   const version = stringOf(data["copilotVersion"]);

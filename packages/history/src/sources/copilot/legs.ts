@@ -33,7 +33,7 @@ export function createLegs(): Legs {
         const now = new Map(Object.entries(names).map(([key, field]) => [key, numberOf(usage[field]) ?? 0]));
         const last = before.get(name);
         before.set(name, now);
-        // A smaller sum begins anew: early builds counted each leg by itself.
+        // A smaller sum is a new beginning: early builds counted each leg separately.
         const goesOn = last !== undefined && [...now].every(([key, value]) => value >= (last.get(key) ?? 0));
         const tokens = tokensOf((key) => (now.get(key) ?? 0) - (goesOn ? (last.get(key) ?? 0) : 0));
         return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? [{ name, tokens }] : [];

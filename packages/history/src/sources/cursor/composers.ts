@@ -104,7 +104,7 @@ function writeBubble({ composer, id, bubble, model }: Bubble, writer: Transcript
     writer.result(callId, result, { id: `${id}:result`, at, from, isError });
   }
   const count = objectOf(bubble["tokenCount"]);
-  // What Cursor reports is often 0 and is no bill, so it is kept and not counted.
+  // Cursor's counts are often 0 and not what is billed, so they are stored and not added up.
   if ((numberOf(count["inputTokens"]) ?? 0) + (numberOf(count["outputTokens"]) ?? 0) > 0)
     writer.other("reported-tokens", count, { at, from });
 }

@@ -12,7 +12,7 @@ interface Recorded {
   from: string;
   /** The message before it when it was first written. */
   readonly parent: string | null;
-  /** The last time that it had counters. */
+  /** The counters of the last record that had some. */
   tokens?: Value;
 }
 

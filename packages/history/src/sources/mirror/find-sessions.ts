@@ -42,7 +42,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
       heads.set(unit.id, before?.stamp === unit.stamp ? before : headOf(source, unit, before));
     } catch (error) {
       problems.push({ path: unit.path, message: messageOf(error) });
-      // What was read before is better than nothing; its stamp differs, so the next call tries again.
+      // The earlier head is better than none. Its stamp differs, so the next call tries again.
       if (before) heads.set(unit.id, before);
     }
   }
@@ -55,7 +55,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
   for (const [id, unit] of Object.entries(known.units)) {
     const now = placed.get(id);
     if (now) move(folder, unit, now);
-    // What cannot be read now may be there again later: it is kept as it was.
+    // A session that cannot be read now may be readable later, so its earlier state is kept.
     else if (isBehind(unit, found.problems)) placed.set(id, unit);
     else remove(folder, unit);
   }

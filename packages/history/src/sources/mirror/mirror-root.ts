@@ -41,7 +41,7 @@ export interface Mirror {
   files(): readonly DataFile[];
   /** Makes the lines of these transcripts, or of all. */
   translate(paths?: ReadonlySet<string>, options?: TranslateOptions): Promise<void>;
-  /** The same for all at once, for whoever cannot wait. */
+  /** Like `translate`, for all sessions at once and synchronously. */
   translateNow(): void;
   /** The model calls of a session, which needs no lines for it, with its folder and in `sessionId` its parent. */
   usage(unit: Unit): FileUsage;
@@ -51,7 +51,7 @@ export interface Mirror {
 
 const patienceMs = 60_000;
 
-/** Looks which sessions there are. What each of them is gets read when something asks for it. */
+/** Finds which sessions exist. Each is read when it is needed. */
 export function openMirror(place: MirrorPlace): Mirror {
   const { source, root, folder } = place;
   const load = (): MirrorState => loadState(folder, source.name, root);
@@ -95,7 +95,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   };
   const save = (): void => {
     const now = current();
-    // Problems of sessions that were tried again are told anew.
+    // Problems of sessions that are tried again are reported again.
     const tried = new Set([...made.values(), ...failed].map(({ path }) => path));
     const left = [...now.problems.filter(({ path }) => !tried.has(path)), ...failed];
     state = { ...now, units: { ...now.units, ...Object.fromEntries(made) }, problems: left };

@@ -50,7 +50,7 @@ export function loadState(folder: string, source: SourceName, root: string): Mir
     const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as MirrorState;
     if (state.v === version && state.source === source && state.root === root) return state;
   } catch {
-    // There is none yet, or it was cut off: everything is looked at again.
+    // There is no state yet, or it is incomplete: everything is read again.
   }
   return emptyState(source, root);
 }
@@ -75,7 +75,7 @@ function readOrNothing(path: string): string | undefined {
   }
 }
 
-/** Whoever reads the file meanwhile sees the old one or the new one. */
+/** A concurrent reader of the file sees the old or the new content. */
 function replaceFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(`${path}.${process.pid}`, text, { mode: 0o600 });

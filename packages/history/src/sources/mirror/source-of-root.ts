@@ -1,4 +1,7 @@
-/** Whose sessions a data directory has. A mirror says it in a small file; everything else is Claude Code's. */
+/**
+ * Which agent the sessions of a data directory belong to. A mirror has a small file with its name; all other
+ * directories are Claude Code's.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isSourceName, type Problem, type SourceName } from "../port/source.ts";
@@ -9,7 +12,7 @@ export interface RootMark {
   readonly root: string;
   /** Transcripts of Claude Code that this source shows itself. */
   readonly claims: readonly string[];
-  /** What of the agent's data could not be read. */
+  /** The parts of the agent's data that could not be read. */
   readonly problems: readonly Problem[];
 }
 

@@ -43,7 +43,7 @@ function isDatabase(path: string): boolean {
   }
 }
 
-/** `session_message` alone says nothing: 1.x makes that table too, and leaves it empty. */
+/** The table `session_message` alone proves nothing: 1.x creates it too, and leaves it empty. */
 function formsOf(database: OpenDatabase): readonly (1 | 2)[] {
   const has = (table: string, ...columns: readonly string[]): boolean => {
     const found = database.columns(table);

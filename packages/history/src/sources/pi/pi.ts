@@ -35,7 +35,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
 }
 
 function createTree(sessionId: string, writer: TranscriptWriter) {
-  /** The line that stands for each entry. Entries without a line of their own stand for their parent. */
+  /** The line of each entry. An entry without its own line has its parent's. */
   const lines = new Map<string, string | null>();
   let model = "";
   let provider = "";

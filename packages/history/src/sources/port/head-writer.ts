@@ -7,7 +7,7 @@ class HeadRead extends Error {
   override readonly name = "HeadRead";
 }
 
-/** One for all: making an error takes longer than reading a head. */
+/** One error object for all: creating an error takes longer than reading a head. */
 const headRead = new HeadRead();
 
 /** The folder that the first line of a session has, and the session that it is a subagent of. */

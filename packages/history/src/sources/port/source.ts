@@ -19,7 +19,7 @@ export interface HistorySource {
   readonly name: SourceName;
   /** The folders (or database files) in which the agent may have its data. They need not exist. */
   roots(places: Places): readonly string[];
-  /** True if this path has the shape of the agent's data. It must say no to the data of every other agent. */
+  /** True if this path has the form of the agent's data. Must be false for the data of every other agent. */
   owns(path: string): boolean;
   /** The sessions of a root. It reads names, sizes and times, or the index of a database, and no conversation. */
   units(root: string): Found;
@@ -29,7 +29,7 @@ export interface HistorySource {
   original(unit: Unit, from: string): string | undefined;
 }
 
-/** Sessions, and what stands among them that is not one. */
+/** The sessions, and other files among them. */
 export interface Found {
   readonly units: readonly Unit[];
   readonly problems: readonly Problem[];
@@ -115,7 +115,7 @@ const resume: Readonly<Record<SourceName, (id: string) => string>> = {
   goose: (id) => `goose session --resume --session-id ${id}`,
 };
 
-/** The command with which its own agent goes on with a session. */
+/** The command that continues a session with its own agent. */
 export function resumeCommand(source: SourceName, id: string): string {
   return resume[source](id);
 }

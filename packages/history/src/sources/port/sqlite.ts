@@ -52,7 +52,7 @@ export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same for work that does not wait. */
+/** Like `keepDatabases`, for asynchronous work. */
 export function keepDatabases<T>(work: () => T): T {
   holders += 1;
   try {

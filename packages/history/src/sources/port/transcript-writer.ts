@@ -19,7 +19,7 @@ export interface CallTokens {
   readonly reasoning?: number;
 }
 
-/** What every line may have. */
+/** Fields that every line may have. */
 export interface Placed {
   /** The time in milliseconds, or as ISO text; unknown if missing. */
   readonly at?: number | string | null | undefined;
@@ -40,7 +40,7 @@ interface Answer extends Placed {
   readonly content: readonly Block[];
   readonly tokens?: CallTokens | undefined;
   readonly stopReason?: string | null | undefined;
-  /** What the agent itself says that the call cost. */
+  /** The cost of the call as the agent reports it. */
   readonly reportedUsd?: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface TranscriptWriter {
     placed: Placed & { readonly reportedUsd?: number | undefined },
   ): void;
   compaction(summary: string | null, placed: Placed): void;
-  /** Anything that the model has no form for, whole. */
+  /** Writes anything that the model has no form for, unchanged. */
   other(type: string, value: Block, placed: Placed): void;
   /** A line that cannot be read, as it is. */
   damage(text: string): void;

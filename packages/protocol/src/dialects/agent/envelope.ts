@@ -20,7 +20,7 @@ export type EnvelopeType = (typeof ENVELOPE_TYPES)[number];
  * A piece of one thing that is streamed. Pieces of the same agent, type and id belong together, in order, up to the
  * one that is final.
  *
- * An error with `reset` takes back everything with its `message`: the model is asked again and begins anew.
+ * An error with `reset` makes everything with its `message` void: the model is called again and starts over.
  */
 export interface Envelope {
   readonly type: EnvelopeType;

@@ -5,15 +5,17 @@ import type { Message } from "../../session.ts";
 import type { Envelope } from "./envelope.ts";
 import { createMessageEnvelopes } from "./message-envelopes.ts";
 
-/** What a formatter is told besides what happens. */
+/** Options of a formatter. */
 export interface FormatOptions {
   /** The agent's `stream_meta_history_and_tool_results`: also frames with history, tool results and files. */
   readonly meta?: boolean;
-  /** What was said before the run, for the first of those frames. */
+  /** The messages before the run, for the first of those frames. */
   readonly history?: readonly Message[];
 }
 
-/** Turns what happens in a run into envelopes. It keeps what it has sent, so that nothing is said twice or left out. */
+/**
+ * Turns the events of a run into envelopes. It remembers what it has sent, so that nothing is sent twice or left out.
+ */
 export interface Enveloper {
   add(item: Event | DraftPiece): readonly Envelope[];
 }

@@ -14,7 +14,7 @@ export const DONE = "[DONE]";
 /** Turns what happens into text, one item at a time. Pure but for what it remembers of the items before. */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];
-  /** What is still to be said when the source has ended: because the run is over, or because it waits. */
+  /** The rest of the output when the source has ended because the run is over, or because it waits. */
   end(): readonly string[];
 }
 
@@ -37,6 +37,11 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
   },
 };
 
+/**
+ * A formatter is fed events of the log and pieces of the model's stream, and remembers what it has sent of the message under
+ * way. A reader that saw every piece, some or none ends with the same text. Tool calls are sent whole; a retry after part of
+ * an answer is an `error` with `reset: true`.
+ */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {
   return FORMATTERS[format](options);
 }
@@ -44,7 +49,7 @@ export function createFormatter(format: Format, options: FormatOptions = {}): Te
 /**
  * A run as text, in the form that its agent's `formatter` names.
  *
- * `json` and `raw` are one JSON text per item, to be framed by whoever sends them (a line, an SSE `data:`); `xml` is
+ * `json` and `raw` are one JSON text per item, to be framed by the sender (a line, an SSE `data:`); `xml` is
  * text to be sent as it comes.
  */
 export async function* formatStream(

@@ -2,7 +2,7 @@ import type { Envelope } from "./envelope.ts";
 
 /** The most bytes of one frame, as clients of the agent tables expect it. */
 export const FRAME_BYTES = 2048;
-/** The most that everything beside the text may take of them. */
+/** The most bytes of an envelope beside its text. */
 const LABEL_LENGTH = 200;
 
 const utf8 = new TextEncoder();
@@ -32,7 +32,7 @@ function labelled(envelope: Envelope): Envelope {
   };
 }
 
-/** Pieces that take at most so many bytes inside a JSON string. */
+/** Splits a text into pieces that take at most `room` bytes inside a JSON string. */
 function split(text: string, room: number): readonly string[] {
   const pieces: string[] = [];
   let start = 0;

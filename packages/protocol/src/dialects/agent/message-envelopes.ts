@@ -4,7 +4,7 @@ import type { Failure } from "../../error.ts";
 import type { FactData } from "../../event.ts";
 import type { Envelope } from "./envelope.ts";
 
-/** What was sent of one block so far. */
+/** The part of one block that was sent so far. */
 interface Sent {
   type: "text" | "thinking" | null;
   text: string;
@@ -14,7 +14,7 @@ interface Sent {
 
 /**
  * The model's messages as envelopes: piece by piece while they are made, and what is missing of them when they are
- * facts. Whoever saw every piece gets nothing more from the fact; whoever saw none gets everything from it.
+ * facts. A reader that got every piece gets nothing more from the fact. A reader that got none gets everything from it.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
@@ -29,7 +29,7 @@ export function createMessageEnvelopes() {
 
   return {
     stream({ session_id: agent, message_id: message, event }: DraftPiece): readonly Envelope[] {
-      // A frame that comes after its fact says nothing new.
+      // A draft piece that comes after its fact adds nothing.
       if (settled.has(message)) return [];
       const index = Number(event["index"] ?? 0);
       const about = { agent, message, id: `${message}:${index}` };
@@ -50,7 +50,10 @@ export function createMessageEnvelopes() {
       return rest;
     },
 
-    /** The text that had arrived is all there will be: whoever has it is told that it ends here, others get it. */
+    /**
+     * An interrupted answer is complete with the text that had arrived: a reader that has it is told that it ends here,
+     * other readers get it.
+     */
     interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
       if (open?.id !== message) {
         const said = content.flatMap((block, index) =>
@@ -68,7 +71,7 @@ export function createMessageEnvelopes() {
       return ends;
     },
 
-    /** What was sent of an unfinished message is void. Nothing to say if nothing was. */
+    /** Makes the sent part of an unfinished message void. Sends nothing if no part was sent. */
     reset(agent: string, error: Failure): readonly Envelope[] {
       if (!open) return [];
       const { id: message } = open;
@@ -106,7 +109,7 @@ function closing(sent: Sent, about: About): readonly Envelope[] {
   return [{ type: sent.type, ...about, final: true, delta: "" }];
 }
 
-/** What a reader lacks of a block. */
+/** The part of a block that a reader does not have yet. */
 function remaining(block: ContentBlock, sent: Sent, about: About): readonly Envelope[] {
   const { agent, message } = about;
   const named = { agent, message, final: true, name: block["name"] as string };

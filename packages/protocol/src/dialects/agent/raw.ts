@@ -6,7 +6,7 @@ import type { Event, FactData } from "../../event.ts";
 /**
  * The API's own events, as they came. A reader that missed them gets them made again from the fact.
  *
- * An attempt that is given up ends with the API's own `error` event, with `reset` set: what came of it is void.
+ * An attempt that is given up ends with the API's own `error` event, with `reset` set: what was sent of it is void.
  */
 export function createRaw(): (item: Event | DraftPiece) => readonly JsonObject[] {
   /** How far the message that is being streamed has come. */

@@ -1,6 +1,6 @@
 import type { Envelope } from "./envelope.ts";
 
-/** The elements of the XML form of a run. What is not a block of content has an element of its own. */
+/** The elements of the XML form of a run. Everything that is not a content block has its own element. */
 const ELEMENTS: Readonly<Record<Envelope["type"], string>> = {
   meta_init: "meta_init",
   thinking: "content-block-thinking",
@@ -45,7 +45,7 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
       if (envelope.delta !== "") text += cdata(envelope.delta);
       return envelope.final ? text + close() : text;
     },
-    /** What a stream that broke off left open. */
+    /** Closes what a stream that broke off left open. */
     end: close,
   };
 }
@@ -90,7 +90,7 @@ function cdata(text: string): string {
   return `<![CDATA[${legal(text).replaceAll("]]>", "]]]]><![CDATA[>")}]]>`;
 }
 
-/** Characters that XML has no way to write are replaced. */
+/** Replaces characters that XML cannot represent. */
 function legal(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the characters that are looked for
   return text.toWellFormed().replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, "\uFFFD");

@@ -2,8 +2,8 @@ import { type Content, type ContentBlock, type JsonObject, blocksOf } from "../.
 import type { MessageEventData } from "./responses.ts";
 
 /**
- * Content in the four types of blocks that the specification has. Claude Code and the Messages API have more: those are shown as
- * the nearest of the four, with all that they say, and their own type as `block_type`.
+ * Content in the four types of blocks that the specification has. Other types of Claude Code and the Messages API are
+ * shown as the nearest of the four, with their whole content, and their own type as `block_type`.
  */
 export function claudeBlocks(content: Content): MessageEventData["content"] {
   return blocksOf(content).map(claudeBlock);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The Claude API's codes for its own conditions. `/api/v1` answers with them where the rest of the server has a word of its own. */
+/** The Claude API's codes for its own conditions. `/api/v1` uses them where the rest of the server has another code. */
 export const ClaudeErrorCode = z.enum([
   "AUTHENTICATION_ERROR",
   "RATE_LIMIT_EXCEEDED",
@@ -16,7 +16,7 @@ export const ClaudeErrorCode = z.enum([
   "STRUCTURED_OUTPUT_VALIDATION_ERROR",
   "DATABASE_ERROR",
   "DATABASE_UNAVAILABLE",
-  /** The answer takes longer than this request may wait. What it asked for goes on. */
+  /** The answer takes longer than this request may wait. The work that it asked for continues. */
   "REQUEST_TIMEOUT",
   /** The server stops, or does not have what this needs. */
   "SERVICE_UNAVAILABLE",
@@ -39,7 +39,7 @@ export const CLAUDE_ERROR_STATUS: Readonly<Record<ClaudeErrorCode, number>> = {
   SERVICE_UNAVAILABLE: 503,
 };
 
-/** What a code of ours is called under `/api/v1`. The others keep their names there. */
+/** The names that our error codes have under `/api/v1`. Codes that are not listed keep their names. */
 export const CLAUDE_ERROR_NAMES: Readonly<Record<string, ClaudeErrorCode>> = {
   unauthorized: "AUTHENTICATION_ERROR",
   rate_limited: "RATE_LIMIT_EXCEEDED",

@@ -8,30 +8,33 @@ import { questionData } from "./question-frame.ts";
 import { doneReason, errorData, resultData } from "./result-frame.ts";
 import type { MessageEventData, StreamEvent } from "./responses.ts";
 
-/** What the frames of a session say that its events alone do not. */
+/** What frames contain that is not in the events of the session. */
 export interface FramingContext {
   readonly sessionId: string;
-  /** The model of the session's agent, for a runtime that does not say what it found. */
+  /** The model of the session's agent, for a runtime that does not report its model. */
   readonly model: string;
   /** Names of the agent's tools, for the same. */
   readonly tools: readonly string[];
-  /** Whether the runtime says itself that it is up (Claude Code), or is simply there (the loop). */
+  /** Whether the runtime reports its own start (Claude Code) or not (the loop). */
   readonly announces: boolean;
-  /** What was said before the first event that is framed, by message id: a prompt may have waited long for its run. */
+  /** The contents before the first event that is framed, by message id: a prompt may have waited long for its run. */
   readonly contents: ReadonlyMap<string, Content>;
-  /** What the session had cost before the first run that is framed; null if nobody knows. */
+  /** What the session had cost before the first run that is framed; null if unknown. */
   readonly costBefore: number | null;
 }
 
 /** Makes the Claude API's frames out of events, one after the other and in their order. */
 export type Framing = (event: Event) => readonly StreamEvent[];
 
-/** The id of a frame: where it stands, in a form that names the session too, so that a POST can be taken up again. */
+/** The id of a frame: its place in the log, with the session, so that a POST can be resumed. */
 export function frameId(sessionId: string, sequence: number): string {
   return `${sessionId}:${sequence}`;
 }
 
-/** The place that an id names; undefined if it is none. A bare number is a place in the session that is asked. */
+/**
+ * The place that an id names; undefined if it is not an id of a frame. A plain number is a place in the requested
+ * session.
+ */
 export function placeOfFrame(
   id: string,
 ): { readonly sessionId: string | undefined; readonly sequence: number } | undefined {
@@ -40,9 +43,10 @@ export function placeOfFrame(
 }
 
 /**
- * Pure but for what it remembers of the run that it is in: give it the events of a run from its beginning.
+ * Makes frames from events. It remembers the current run, so it needs the events of a run from its beginning.
  *
- * Where one event makes several frames only the last has the id: a client that got but some of them gets all of them again.
+ * If one event makes several frames, only the last has the id: a client that got only some of them gets all of them
+ * again.
  */
 export function createFraming(context: FramingContext): Framing {
   const { sessionId } = context;
@@ -135,7 +139,7 @@ export function createFraming(context: FramingContext): Framing {
         spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + event.data.cost_micros;
         const failure = errorData(event);
         return [
-          // Its runtime never came up. What is known of it is the agent.
+          // The runtime of this run never started. Only the agent is known.
           ...(run.prompted ? init({ model: context.model, tools: context.tools }) : []),
           { event: "result", data: resultData(event, { sessionId, spent, byModel: run.byModel }) },
           ...(failure ? [{ event: "error" as const, data: failure }] : []),
@@ -197,7 +201,7 @@ export function createFraming(context: FramingContext): Framing {
 
   return (event) => {
     const frames = framesOf(event);
-    // A stream begins with init: what is told before the runtime is up waits for it.
+    // A stream begins with init: notices before the start of the runtime wait for it.
     if (run.prompted && !run.announced) {
       run.held.push(...frames);
       return [];
@@ -211,7 +215,7 @@ export function createFraming(context: FramingContext): Framing {
 type Framed = StreamEvent extends infer Frame ? (Frame extends { id?: unknown } ? Omit<Frame, "id"> : never) : never;
 
 interface RunSoFar {
-  /** It began here, and not before the first event that is framed. */
+  /** Whether the run began after the first event that is framed. */
   prompted: boolean;
   announced: boolean;
   readonly held: Framed[];

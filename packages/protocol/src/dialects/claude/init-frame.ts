@@ -3,7 +3,7 @@ import type { StreamEvent } from "./responses.ts";
 
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
-/** What the runtime said and the Claude API has another name for, and what only says how this machine is set up. */
+/** Fields for which the Claude API has another name, and fields that only describe this machine. */
 export const INIT_LEFT_OUT: readonly string[] = [
   "type",
   "subtype",
@@ -35,7 +35,7 @@ export function mcpServerStatuses(servers: readonly unknown[]): InitData["mcp_se
   return servers.flatMap((server) => serverStatus(server));
 }
 
-/** The Claude API knows two states; `state` has the SDK's own word. */
+/** The Claude API has two states; `state` has the SDK's own value. */
 function serverStatus(server: unknown): InitData["mcp_servers"] {
   const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
   if (typeof name !== "string") return [];

@@ -8,7 +8,7 @@ import { resultOfRun } from "./result-frame.ts";
 /** Makes the rows of session_messages out of the events of a session, in their order. At most one event makes one row. */
 export type MessageRows = (event: Event) => SessionMessage | undefined;
 
-/** What was said, until it enters the transcript. */
+/** A message that has not entered the transcript yet. */
 interface Waiting {
   readonly content: Content;
   readonly model?: string;
@@ -16,10 +16,10 @@ interface Waiting {
 }
 
 /**
- * The Claude API's session_messages: what was said, in the blocks of the Messages API, and in the order of the log.
+ * The Claude API's session_messages: the messages, in the blocks of the Messages API and the order of the log.
  *
  * `GET …/messages` and SQL over any store use this. The views of PostgreSQL (`stores/postgres/views/api.ts`) and sqlite
- * (`stores/sqlite/message-view.ts`) say the same in their own words, and a test compares all of them.
+ * (`stores/sqlite/message-view.ts`) give the same rows, and a test compares all of them.
  */
 export function createMessageRows(): MessageRows {
   const waiting = new Map<string, Waiting>();
@@ -120,7 +120,7 @@ function typeOf({ event_type }: Event, { role }: JsonObject): SessionMessage["me
   return role === "user" || role === "assistant" ? role : "system";
 }
 
-/** What a notice says in words, where it has some. */
+/** The text of a notice, if it has one. */
 export function noticed(notice: JsonObject): readonly ContentBlock[] {
   const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
   if (text !== undefined) return blocksOf(text);

@@ -21,11 +21,11 @@ export const OfferQuery = z.strictObject({
 });
 export type OfferQuery = z.output<typeof OfferQuery>;
 
-/** What a session with these options would have. */
+/** What a new session with these options would have. */
 export const ClaudeOffer = z.object({
   models: z.array(
     z.object({
-      /** What a request says as its `model`. */
+      /** The value for `model` in a request. */
       name: z.string(),
       display_name: z.string(),
       description: z.string(),
@@ -47,7 +47,7 @@ export const ClaudeOffer = z.object({
 });
 export type ClaudeOffer = z.infer<typeof ClaudeOffer>;
 
-/** What requests may name here because the operator has opened it. */
+/** What requests may name because the operator has opened it. */
 export const OpenedNames = z.object({
   folders: z.array(z.string()),
   settings: z.array(z.string()),
@@ -71,7 +71,7 @@ export const ChangedFile = z.object({
   changes: z.int().positive(),
   last_changed_at: z.iso.datetime(),
   last_tool_use_id: z.string().nullable(),
-  /** In the unified format; null as above. */
+  /** In the unified format; null like `insertions`. */
   diff: z.string().nullable(),
 });
 export type ChangedFile = z.infer<typeof ChangedFile>;

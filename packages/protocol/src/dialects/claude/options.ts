@@ -3,10 +3,10 @@ import { Line } from "../../agent.ts";
 import { JsonObject } from "../../content.ts";
 
 /**
- * The options of a Claude Code session, in the Claude API's names, limits and defaults; newer forms stand beside them.
+ * The options of a Claude Code session, in the Claude API's names, limits and defaults; newer options are added.
  *
  * A session keeps its own under `agent.extras.claude`; a run may differ by `prompt.accepted.options` (see RunOptions).
- * What a request may ask for is another matter: the operator's policy decides that before anything is stored.
+ * The operator's policy decides what a request may use, before anything is stored.
  */
 
 /** The four specified modes first, then those that came later. */
@@ -74,7 +74,7 @@ export const HookWebhook = z.object({
   timeout: z.int().min(1).max(300).default(30),
   /** A pattern for tool names. It runs on a linear-time engine, which has no look-around and no back-references. */
   matcher: z.string().max(1000).nullish(),
-  /** What its calls are signed with (Standard Webhooks); the operator's secret unless told. */
+  /** The key that signs the hook's calls (Standard Webhooks). Default: the operator's secret. */
   secret: z
     .string()
     .regex(
@@ -179,7 +179,7 @@ const words = {
   output_format: OutputFormat.nullish(),
 };
 
-/** What a resume or a fork may change for itself. */
+/** The options that a resume or a fork may change. */
 export const RunOptions = z.object({
   allowed_tools: Tools.nullish(),
   disallowed_tools: Tools.nullish(),

@@ -4,7 +4,7 @@ import type { QuestionEventData } from "./responses.ts";
 
 type Opened = FactData<"await.opened">["awaits"][number];
 
-/** What somebody is asked; undefined for a wait that no person can end. */
+/** The question for a person; undefined for a wait that no person can end. */
 export function questionData(opened: Opened, sessionId: string): QuestionEventData | undefined {
   const { tool_use_id, kind, name, input, about } = opened;
   if (kind === "subagent") return undefined;

@@ -5,8 +5,8 @@ import { Uuid } from "../../ids.ts";
 import { ClaudeModel, ClaudeOptions, PermissionMode, RunOptions } from "./options.ts";
 
 /**
- * What a client of `/api/v1` may say, in the Claude API's names, limits and defaults. What the specification does not have stands last in
- * each schema.
+ * The requests of `/api/v1`, in the Claude API's names, limits and defaults. Fields that are not in the specification
+ * come last in each schema.
  */
 
 const Prompt = z.string().min(1).max(100_000);
@@ -25,18 +25,18 @@ const spoken = { prompt: Prompt, images: z.array(ImageContent).max(100).nullish(
 const leaving = { stop_on_disconnect: z.boolean().default(false) };
 
 /**
- * What becomes of a prompt while a run is under way: it is refused (the default over HTTP), waits for its turn, or takes the place
- * of the run (the default over the socket). One that waits or takes a place answers no question.
+ * What happens to a prompt while a run is in progress: it is rejected (the default over HTTP), queued, or replaces the
+ * run (the default over the socket). A queued or replacing prompt does not answer a question.
  */
 const busy = { when_running: z.enum(["reject", "queue", "replace"]).nullish() };
 
-/** The keys of what people keep on a session are plain words, so that they can be asked for by name. */
+/** Metadata keys are plain words, so that sessions can be found by them. */
 const Metadata = z.record(
   z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "Expected letters, digits, _, . or -."),
   z.unknown(),
 );
 
-/** What is kept on a session, to find it by. */
+/** Labels of a session, to find it by. */
 const labels = { tags: Tags.nullish(), metadata: Metadata.nullish() };
 
 export const QueryRequest = z
@@ -71,13 +71,13 @@ export const ResumeRequest = z
   );
 export type ResumeRequest = z.output<typeof ResumeRequest>;
 
-/** What is not given is inherited from the parent. */
+/** Fields that are not given are inherited from the parent. */
 export const ForkRequest = z
   .strictObject({
     ...spoken,
     ...changes.shape,
     ...leaving,
-    /** The last message that the fork has; everything unless told. */
+    /** The last message that the fork keeps. Default: the last one of the parent. */
     message_id: Uuid.nullish(),
     title: Line.max(255).nullish(),
     ...labels,
@@ -88,7 +88,7 @@ export const ForkRequest = z
   );
 export type ForkRequest = z.output<typeof ForkRequest>;
 
-/** An answer to a question or to a request for permission: words, or what the tool is to be told. */
+/** An answer to a question or to a request for permission: text, or the input for the tool. */
 const Answer = z.union([z.string().min(1).max(100_000), JsonObject], {
   error: "Expected 1 to 100,000 characters, or an object.",
 });
@@ -107,9 +107,9 @@ export const ControlRequest = z.strictObject({
 });
 
 export const RewindRequest = z.strictObject({
-  /** Of a checkpoint, or of the user message that it was made at. */
+  /** The id of a checkpoint, or of the user message that it was made at. */
   checkpoint_id: z.string().min(1).max(100),
-  /** Says what would change, and changes nothing. */
+  /** Returns what would change, and changes nothing. */
   dry_run: z.boolean().default(false),
 });
 
@@ -121,7 +121,7 @@ export const SessionListQuery = z.strictObject({
   status: z.enum(["active", "completed", "error"]).optional(),
   /** Sessions that have all of these tags. */
   tags: z.preprocess((value) => (typeof value === "string" ? [value] : value), Tags).optional(),
-  /** In the title. */
+  /** Text in the title. */
   search: z.string().min(1).max(200).optional(),
   user: Line.max(255).optional(),
   /** `key:value` pairs that the session's metadata has. */
@@ -156,7 +156,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
     })
     .superRefine(({ prompt, content }, context) => {
       if ((prompt === undefined) === (content === undefined))
-        context.addIssue({ code: "custom", path: ["prompt"], message: "Expected prompt or content, and one of them." });
+        context.addIssue({ code: "custom", path: ["prompt"], message: "Expected either prompt or content." });
     }),
   /** Follows the run of a session that is under way, or its last one; after `last_event_id` only what came since. */
   z.strictObject({

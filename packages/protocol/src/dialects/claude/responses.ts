@@ -2,14 +2,15 @@ import { z } from "zod";
 import { SessionStatus } from "../../session.ts";
 
 /**
- * What `/api/v1` says, in the Claude API's names and types. What Claude Code or Skein has more comes as further fields.
+ * The responses of `/api/v1`, in the Claude API's names and types. Additional data of Claude Code or Skein is in
+ * further fields.
  */
 
 const Instant = z.iso.datetime();
 const Tokens = z.int().nonnegative();
 const Dollars = z.number().nonnegative();
 
-/** Any JSON object, looked at and not copied. */
+/** Any JSON object, checked and not copied. */
 const AnyObject = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
   .meta({ type: "object" });
@@ -23,7 +24,7 @@ export const UsageSchema = z.looseObject({
 export type UsageSchema = z.infer<typeof UsageSchema>;
 
 export const ContentBlockSchema = z.looseObject({
-  /** What the Messages API has more is shown as the nearest of these; `block_type` has its own type then. */
+  /** Other types of the Messages API are shown as the nearest of these; `block_type` then has their own type. */
   type: z.enum(["text", "thinking", "tool_use", "tool_result"]),
   block_type: z.string().optional(),
   text: z.string().nullish(),
@@ -55,10 +56,10 @@ export const MessageEventData = z.looseObject({
   type: z.enum(["user", "assistant", "system"]),
   content: z.array(ContentBlockSchema),
   model: z.string().nullish(),
-  /** Of the message; that of a user message names its checkpoint. */
+  /** The id of the message. The id of a user message also names its checkpoint. */
   uuid: z.string().nullish(),
   usage: UsageSchema.nullish(),
-  /** Set on what a subagent says. */
+  /** Set on messages of a subagent. */
   parent_tool_use_id: z.string().nullish(),
 });
 export type MessageEventData = z.infer<typeof MessageEventData>;
@@ -87,7 +88,7 @@ export const QuestionEventData = z.looseObject({
   input: z.unknown().optional(),
   /** Rules that would allow such calls from now on: an answer may send some of them back as `updatedPermissions`. */
   suggestions: z.array(AnyObject).optional(),
-  /** What ExitPlanMode asks to carry out. */
+  /** The plan of an ExitPlanMode call. */
   plan: z.string().nullish(),
 });
 export type QuestionEventData = z.infer<typeof QuestionEventData>;
@@ -137,10 +138,10 @@ export type StreamEvent = z.infer<typeof StreamEvent>;
 export const SingleResponse = z.looseObject({
   session_id: z.string(),
   model: z.string(),
-  /** Everything that the assistant said. */
+  /** All content of the assistant. */
   content: z.array(ContentBlockSchema),
   is_error: z.boolean(),
-  /** False for a run that was cut short, and for one that waits: `questions` says for what. */
+  /** False for a run that was cut short, and for a run that waits: `questions` then has what it waits for. */
   is_complete: z.boolean(),
   stop_reason: ResultEventData.shape.stop_reason.nullable(),
   duration_ms: z.int().nonnegative(),
@@ -192,10 +193,10 @@ export const SessionMessage = z.object({
   id: z.string(),
   session_id: z.string(),
   message_type: z.enum(["user", "assistant", "system", "result"]),
-  /** What the stream's event says, with the blocks of the Messages API; a result has its `error`. */
+  /** The data of the stream's event, with the blocks of the Messages API; a result has its `error`. */
   content: AnyObject,
   created_at: Instant,
-  /** Its place in the log, which orders the rows of a session. */
+  /** The place in the log, which orders the rows of a session. */
   sequence: z.int().positive(),
 });
 export type SessionMessage = z.infer<typeof SessionMessage>;
@@ -236,7 +237,7 @@ export const DependencyStatus = z.object({
 export const HealthResponse = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string().nullish(),
-  /** Each by its name; without a key only those that do not work. */
+  /** Each dependency by its name. Without a key, only those that do not work. */
   dependencies: z.record(z.string(), DependencyStatus),
 });
 export type HealthResponse = z.infer<typeof HealthResponse>;

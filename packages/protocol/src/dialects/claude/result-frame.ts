@@ -7,12 +7,15 @@ type Ended = Extract<Event, { event_type: "session.completed" | "session.failed"
 
 export interface RunTotals {
   readonly sessionId: string;
-  /** What the session has cost, this run included; null if nobody knows. */
+  /** What the session has cost, this run included; null if unknown. */
   readonly spent: number | null;
   readonly byModel: ReadonlyMap<string, UsageTotals>;
 }
 
-/** Named otherwise here, or counted by us: the SDK's sums go on from run to run, the Claude API's are of one run. */
+/**
+ * Fields that have another name here or are computed by Skein: the SDK's sums continue from run to run, the Claude
+ * API's are of one run.
+ */
 export const RESULT_LEFT_OUT: readonly string[] = [
   "type",
   "session_id",
@@ -38,7 +41,7 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
   };
 }
 
-/** What the end of a run says by itself. */
+/** The result data that follows from the event alone. */
 export function resultOfRun(event: Ended, sessionId: string) {
   const { data } = event;
   const own = data.result ?? {};
@@ -72,7 +75,7 @@ export function doneReason(event: Ended): "completed" | "interrupted" | "error" 
   return event.data.outcome === "cancelled" ? "interrupted" : "error";
 }
 
-/** Why a run failed; nothing for one that somebody stopped. */
+/** Why a run failed; undefined for a run that was stopped. */
 export function errorData(event: Ended): Extract<StreamEvent, { event: "error" }>["data"] | undefined {
   if (event.event_type === "session.completed" || event.data.outcome === "cancelled") return undefined;
   const { code, message, status } = event.data.error;

@@ -13,6 +13,9 @@ const FrontendTool = z.strictObject({
   strict: z.boolean().optional(),
 });
 
+/** Skills by name, or folders of the server that have some, if its operator opened them. */
+const SkillNames = z.array(z.string().min(1).max(4096)).max(200);
+
 /** What an agent is made of, on the wire: the platform API's columns, the configuration beside them, code tools by name. */
 export const AgentInput = z
   .strictObject({
@@ -24,11 +27,14 @@ export const AgentInput = z
     /** Tools that the server's own code has, by name. */
     tools: z.array(z.string().min(1).max(128)).max(200).default([]),
     frontend_tools: z.array(FrontendTool).max(50).default([]),
+    skills: SkillNames.default([]),
   })
   .omit({ tool_schemas: true });
 export type AgentInput = z.output<typeof AgentInput>;
 
-/** What a patch may change of the configuration, without the defaults that would undo what it leaves out. */
+/**
+ * The fields that a patch may change, without defaults: a default would overwrite a field that the patch leaves out.
+ */
 const { shape } = NewAgentConfig;
 
 const changeable = {
@@ -65,6 +71,7 @@ export const AgentPatch = z
     tags: Tags,
     tools: z.array(z.string().min(1).max(128)).max(200),
     frontend_tools: z.array(FrontendTool).max(50),
+    skills: SkillNames,
   })
   .partial();
 export type AgentPatch = z.output<typeof AgentPatch>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Who did what, when, from where, and with which result. Written once and never changed. */
+/** Who did what, when, from where, and with which result. Entries are never changed. */
 export const AuditEntry = z.object({
   /** UUID v7: in the order of time. */
   id: z.string(),

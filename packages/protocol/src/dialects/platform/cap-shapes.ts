@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A cap of the operator, and what is used of it. Null: the cap says nothing about that. */
+/** A cap of the operator, and what is used of it. Null: the cap has no such limit. */
 export const ApiCap = z.object({
   of: z.enum(["key", "agent", "tenant"]),
   name: z.string(),
@@ -19,7 +19,7 @@ export const ApiCap = z.object({
       spent_usd: z.number(),
       /** Kept for calls that are under way. */
       reserved_usd: z.number(),
-      /** At this part of the limit people are asked; null: nobody is. */
+      /** The share of the limit at which people are asked; null: nobody is asked. */
       ask_at_percent: z.number().nullable(),
       /** People were asked today, and allowed the limit to be used to its end. */
       is_allowed: z.boolean(),

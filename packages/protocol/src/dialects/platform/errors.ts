@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CLAUDE_ERROR_STATUS, ClaudeErrorCode } from "../claude/errors.ts";
 import { ErrorCode } from "../../error.ts";
 
-/** What only a server can answer: who may call, and what HTTP itself does not allow. */
+/** Errors that only a server has: authentication, and what HTTP does not allow. */
 const HttpErrorCode = z.enum([
   /** The request is not HTTP or JSON that can be read. */
   "malformed",
@@ -17,7 +17,7 @@ const HttpErrorCode = z.enum([
   "not_acceptable",
   /** Too many requests, streams or sessions of this key. */
   "rate_limited",
-  /** The same idempotency key is being answered right now. */
+  /** A request with the same idempotency key is in progress. */
   "in_progress",
   /** The ETag in If-Match is not the current one. */
   "precondition_failed",

@@ -3,10 +3,13 @@ import { AnyObject, PageQuery } from "./page.ts";
 
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
-/** Only sessions of this agent: `claude-code`, `codex`, `opencode` and so on. Any other name is rejected with those that are known. */
+/**
+ * Only sessions of this agent: `claude-code`, `codex`, `opencode` and so on. Unknown names are rejected, with the list
+ * of known ones.
+ */
 const Source = z.string().min(1).max(40);
 
-/** A session of another agent, such as Claude Code, where that agent keeps it. Nothing here drives it. */
+/** A session of another agent, such as Claude Code, in that agent's own files. Skein does not drive it. */
 export const HistorySession = z.object({
   id: z.string(),
   /** The agent: `claude-code`, `codex`, `opencode` and so on. */
@@ -22,7 +25,7 @@ export const HistorySession = z.object({
   message_count: Count,
   subagents: z.array(z.string()),
   size_bytes: Count,
-  /** What its model calls cost by the price table; null while nobody has counted. */
+  /** The cost of its model calls by the price table; null while it is not computed yet. */
   cost_micros: Count.nullable(),
 });
 export type HistorySession = z.infer<typeof HistorySession>;
@@ -56,13 +59,13 @@ const HistoryBranch = z.object({
   ways: z.array(z.object({ id: z.string(), prompt: z.string().nullable(), is_active: z.boolean() })),
 });
 
-/** One session with what only its whole transcript shows. */
+/** One session with details from its whole transcript. */
 export const HistoryDetails = HistorySession.extend({
   /** Null if the transcript is too large to be read as a whole. */
   branches: z.array(HistoryBranch).nullable(),
   /** The command that continues it where it is. */
   resume: z.object({ directory: z.string(), command: z.string() }),
-  /** Whether a session of ours was made from it. */
+  /** Whether a Skein session was made from it. */
   is_adopted: z.boolean(),
 });
 
@@ -81,7 +84,7 @@ export const HistoryMessage = z.object({
   /** Lines of one answer share it, also over two pages. */
   message_id: z.string().nullable(),
   type: z.string(),
-  /** Of a line of the agent itself, such as `compact_boundary`. */
+  /** The subtype of a line of the agent itself, such as `compact_boundary`. */
   subtype: z.string().nullable(),
   role: z.enum(["user", "assistant"]).nullable(),
   /** What a person typed. Null for everything else. */
@@ -139,7 +142,7 @@ export const HistorySearchQuery = z.strictObject({
   session_id: z.string().min(1).max(100).optional(),
 });
 
-/** A place where the words stand. */
+/** A place where the words were found. */
 const HistoryMatch = z.object({
   session_id: z.string(),
   /** The agent whose session it is. */
@@ -161,7 +164,7 @@ const HistoryMatch = z.object({
 export const HistoryMatches = z.object({
   data: z.array(HistoryMatch),
   total: Count,
-  /** There are at least so many: what cannot be on this page was not counted. */
+  /** Whether `total` is a lower bound: matches that cannot be on this page are not counted. */
   is_at_least: z.boolean(),
 });
 
@@ -183,10 +186,10 @@ export const HistoryUsageRow = z.object({
   calls: Count,
   cost_micros: Count,
   unpriced_calls: Count,
-  /** Of a block of five hours: its end, and whether nothing happened in it. */
+  /** For a block of five hours: its end, and whether nothing happened in it. */
   ends_at: Instant.optional(),
   is_gap: z.boolean().optional(),
-  /** Of a tool: how many of its calls failed. */
+  /** For a tool: how many of its calls failed. */
   failed: Count.optional(),
 });
 export type HistoryUsageRow = z.infer<typeof HistoryUsageRow>;

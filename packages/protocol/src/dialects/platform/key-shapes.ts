@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Line } from "../../agent.ts";
 import { ApiCap } from "./cap-shapes.ts";
 
-/** What a key may do. [docs/reference/http.md] says what each of them really allows. */
+/** What a key may do. docs/reference/http.md describes each scope. */
 const ApiScope = z.enum(["read", "run", "sql", "admin"]);
 
 /** The first characters of a key's hash, 12 as lists show it. */
@@ -38,17 +38,17 @@ export const ApiKeyInput = z.strictObject({
 });
 
 export const ApiKeyRotation = z.strictObject({
-  /** For how long the old key is good beside the new one. */
+  /** How long the old key stays valid beside the new one. */
   overlap_seconds: z
     .int()
     .min(0)
     .max(30 * 24 * 3600)
     .default(3600),
-  /** Without it the new key lives as long as the old one was made for. */
+  /** Without it, the new key gets the same lifetime as the old one. */
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
-/** What a key may do, in plain words and as rules. Null in a rule: everything that the operator opened. */
+/** What a key may do, in sentences and as rules. Null in a rule: everything that the operator opened. */
 export const ApiKeyPolicy = z.object({
   key: z.object({ id: z.string(), name: z.string(), scopes: z.array(ApiScope) }),
   tenant: z.string(),
@@ -62,9 +62,9 @@ export const ApiKeyPolicy = z.object({
     hosts: z.array(z.string()).nullable(),
     concurrent_runs: z.number().nullable(),
     spend_per_day_usd: z.number().nullable(),
-    /** At this part of the spending people are asked; null: nobody is. */
+    /** The share of the spending limit at which people are asked; null: nobody is asked. */
     spend_ask_at_percent: z.number().nullable(),
   }),
-  /** What counts for runs of this key: its own caps, those of its tenant, and those of the tenant's agents. */
+  /** The caps for runs of this key: its own, those of its tenant, and those of the tenant's agents. */
   caps: z.array(ApiCap),
 });

@@ -14,7 +14,7 @@ export const Me = z.object({
     scopes: z.array(z.enum(["read", "run", "sql", "admin"])),
   }),
   tenant: z.string(),
-  /** What counts for runs of this key: its own caps, those of its tenant, and those of the tenant's agents. */
+  /** The caps for runs of this key: its own, those of its tenant, and those of the tenant's agents. */
   caps: z.array(ApiCap),
   /** When the login of the cookie ends; null where the key itself was sent. */
   expires_at: z.iso.datetime().nullable(),

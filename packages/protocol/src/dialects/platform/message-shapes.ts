@@ -33,7 +33,7 @@ export const AcceptedMessage = z.object({
     created_at: Instant,
   }),
   run_id: Uuid,
-  /** Where the acceptance stands in the log: `?after=` this shows what comes of it. */
+  /** The place of the acceptance in the log: `?after=` this place returns what follows. */
   event_sequence: z.int().positive(),
 });
 export type AcceptedMessage = z.infer<typeof AcceptedMessage>;

@@ -23,7 +23,7 @@ export const ApiModel = LlmModel.extend({
 });
 export type ApiModel = z.infer<typeof ApiModel>;
 
-/** What came of one small call that tries an ability of a model. */
+/** The result of one small call that tests an ability of a model. */
 export const ModelTrial = z.object({
   ability: z.enum(["text", "tools", "images", "thinking"]),
   outcome: z.enum(["works", "fails", "not said to have it"]),

@@ -10,23 +10,26 @@ export interface Route {
   readonly path: string;
   readonly scope: Scope;
   readonly summary: string;
-  /** Also there under `/v1/agents/{agent_id}`, where the session must belong to that agent. */
+  /** Also available under `/v1/agents/{agent_id}`, where the session must belong to that agent. */
   readonly underAgent?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
-  /** The same body also comes with this status: the server says that it cannot serve. */
+  /** The same body may also come with this status if the server cannot serve requests. */
   readonly statusWhenFailing?: 503;
   /** The success body; absent where there is none. */
   readonly response?: z.ZodType;
   /** Other content that the route can answer with, as it is. */
   readonly produces?: readonly string[];
-  /** A POST that changes nothing that is kept, such as SQL or a login: sent again, it is answered again, with an Idempotency-Key or without. */
+  /**
+   * A POST that stores nothing, such as SQL or a login. A repeated request is processed again, with or without an
+   * Idempotency-Key.
+   */
   readonly readOnly?: true;
   /** The field of the answer with a secret: it is shown once, and null in the answer to a request that is sent again. */
   readonly shownOnce?: string;
-  /** One event of the stream that the route answers with. Such an answer is not kept for a request that is sent again. */
+  /** One event of the stream that the route answers with. Such an answer is not stored for repeated requests. */
   readonly stream?: z.ZodType;
 }
 

@@ -15,7 +15,7 @@ export const ApiRun = z.object({
   estimated: z.boolean(),
   /** The built-in simulation answered: it costs nothing. */
   simulated: z.boolean(),
-  /** Queued: its prompt waits for the run before it. Whether a running one waits for somebody, its session says. */
+  /** `queued`: the prompt waits for the run before it. Whether a running one waits for an answer is in the session. */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
   /** A conversation is a run, and has its id. */
@@ -92,11 +92,11 @@ export const SentRequest = z.object({
   purpose: z.string(),
   sequence: z.int().positive(),
   betas: z.array(z.string()),
-  /** What of the conversation the model was not shown, because only another model can read it. */
+  /** The parts of the conversation that the model was not shown, because only another model can read them. */
   left_out: z.array(z.object({ turn: z.int().nonnegative(), block: z.string(), why: z.string() })),
-  /** The request in the words of the Messages API: as it was sent, if the model speaks that API. */
+  /** The request in the format of the Messages API: as it was sent, if the model uses that API. */
   body: AnyObject,
-  /** The request as it was sent to a model that speaks another API. */
+  /** The request as it was sent, if the model uses another API. */
   sent: z.object({ api: z.string(), body: AnyObject }).nullable(),
   /** Where each part of the body comes from, in the order in which the model reads them. */
   parts: z.array(
@@ -137,7 +137,7 @@ export const UsageRow = z.object({
    * session: empty for sessions without one.
    */
   key: z.string(),
-  /** The same for the second of two keys. */
+  /** The key of the second group. */
   second_key: z.string().optional(),
   runs: Count,
   ...UsageTotals.shape,
@@ -152,10 +152,10 @@ export const ToolUsageRow = z.object({
   day: z.string(),
   tool: z.string(),
   calls: Count,
-  /** Of them: those that failed, and those of which nobody can say whether they took effect. */
+  /** How many of the calls failed, and for how many it is unknown whether they took effect. */
   failed: Count,
   unknown: Count,
-  /** How long all of them took. */
+  /** The duration of all calls together. */
   duration_ms: Count,
 });
 export type ToolUsageRow = z.infer<typeof ToolUsageRow>;

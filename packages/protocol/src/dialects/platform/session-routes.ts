@@ -178,7 +178,9 @@ export const sessionRoutes = {
     response: z.object({
       data: z.array(ApiEvent),
       next_after: z.int().nonnegative().nullable(),
-      /** With `before` or `order=last`: ask with this for the events before these; null at the beginning of the log. */
+      /**
+       * With `before` or `order=last`: the value of `before` for the previous page; null at the beginning of the log.
+       */
       next_before: z.int().positive().nullable().optional(),
     }),
     produces: ["text/event-stream"],

@@ -12,7 +12,7 @@ const Count = z.int().nonnegative();
 /** Any JSON value. */
 const AnyValue = z.unknown();
 
-/** Where a session stands in line, 1 is next, and what it waits for. */
+/** The place of a session in the line (1 is next), and what it waits for. */
 const Queued = z.object({ place: z.int().positive(), reason: z.string() });
 
 /** A session in the platform API's fields and words, and what Skein knows beside them. */
@@ -38,10 +38,10 @@ export const ApiSession = z.object({
   updated_at: Instant,
   parent_session_id: Uuid.nullable(),
   forked_from_sequence: z.int().positive().nullable(),
-  /** For a session that works for another one: whose, and which of its calls is waiting for it. */
+  /** For a subagent's session: the session that called it, and the call that waits for it. */
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened it; null where nobody used a key. */
+  /** The name of the key that opened it; null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: Count,
   /** When the last run began; null if there was none. */
@@ -50,16 +50,21 @@ export const ApiSession = z.object({
   ...CostTotals,
   /** Some of its usage was measured from answers that broke off. */
   estimated: z.boolean(),
-  /** What those calls may have cost beyond `cost_micros`. It counts against budgets until then or until the next answer, and is in no total. */
+  /**
+   * What those calls may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or the next
+   * answer, and is in no total.
+   */
   reserved_micros: Count,
   reserved_until: Instant.nullable(),
   /** The built-in simulation answered in it. */
   simulated: z.boolean(),
-  /** A call of a tool may or may not have taken effect: the session's effects say which. */
+  /** Whether it is unknown if some tool call took effect: the session's effects say which. */
   has_unknown_effect: z.boolean(),
-  /** What no server has that could drive this session, in a sentence. Only for one session, and only where it is so. */
+  /**
+   * What this session needs and no server has, as a sentence. Only for one session, and only if something is missing.
+   */
   unserved: z.string().optional(),
-  /** Its prompt waits for its turn. Only for one session, and only while it is so. */
+  /** Its prompt waits for its turn. Only for one session, and only while it waits. */
   queued: Queued.optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
@@ -92,7 +97,7 @@ export const SessionQueryInput = z.strictObject({
   title: z.string().min(1).max(255).optional(),
   /** `true` leaves out sessions that work for another one. */
   top_level: z.enum(["true", "false"]).optional(),
-  /** `true`: only sessions with a call of a tool of which nobody can say whether it took effect. */
+  /** `true`: only sessions with a tool call for which it is unknown whether it took effect. */
   has_unknown_effect: z.enum(["true", "false"]).optional(),
   /**
    * `last_run`: the session that last began a run first; one without a run counts by when it was created. `cost`: the dearest
@@ -108,7 +113,7 @@ export const SessionQueryInput = z.strictObject({
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** `true` adds how many sessions fit in all. */
   count: z.enum(["true", "false"]).optional(),
-  /** What each session has beside its row: some of `last_message`, `open_awaits` and `first_prompt`, with commas. */
+  /** Additional data for each session: some of `last_message`, `open_awaits` and `first_prompt`, with commas. */
   include: z
     .string()
     .regex(
@@ -192,22 +197,22 @@ export const SearchQuery = SessionQueryInput.pick({
   limit: z.coerce.number().int().min(1).max(200).optional(),
 });
 
-/** A session in which a text was found, and the last place where it stands. */
+/** A session in which a text was found, and the last place of it. */
 const SessionMatch = z.object({
   session: ApiSession,
   role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
   /** The event that brought it. */
   sequence: z.int().positive(),
   created_at: Instant,
-  /** The text with some of what stands around it. */
+  /** The text with some of its surroundings. */
   excerpt: z.string(),
 });
 
 export const SessionMatches = z.object({
   data: z.array(SessionMatch),
-  /** Not every session was looked at: ask on with this. */
+  /** The cursor for the next request, if not every session was searched. */
   next_cursor: z.string().nullable(),
-  /** The last run of the last session that was looked at. */
+  /** The time of the last run of the last session that was searched. */
   searched_until: Instant.nullable(),
 });
 
@@ -238,7 +243,7 @@ export const AnswerInput = z.strictObject({
   updated_input: JsonObject.optional(),
 });
 
-/** What became of an answer. `refused` is an error instead. */
+/** The outcome of an answer. `refused` is an error instead. */
 export const ApiAnswered = z.object({
   session_id: Uuid,
   tool_use_id: z.string(),
@@ -247,7 +252,7 @@ export const ApiAnswered = z.object({
   event_sequence: z.int().positive().nullable(),
 });
 
-/** What one tool call did, or that nobody knows. */
+/** What one tool call did, or that its outcome is unknown. */
 export const Effect = z.object({
   tool_use_id: z.string(),
   run_id: Uuid,
@@ -271,7 +276,7 @@ export const ApiFile = z.object({
   last_updated_at: Instant,
 });
 
-/** A session as one file: its log, which is all there is to it. */
+/** A session as one file: its complete log. */
 export const SessionFile = z.strictObject({
   format: z.literal("skein.session"),
   version: z.literal(1),

@@ -4,7 +4,7 @@ import { Uuid } from "../../ids.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** What a webhook can be told about. */
+/** The events that a webhook can receive. */
 export const WebhookEvent = z.enum([
   "session.created",
   "session.started",
@@ -27,7 +27,7 @@ export const WebhookPatch = z.strictObject({
   events: z.array(WebhookEvent).min(1).optional(),
 });
 
-/** A place that is told about sessions and runs. */
+/** A URL that receives events about sessions and runs. */
 export const Webhook = z.object({
   id: Uuid,
   url: z.string(),

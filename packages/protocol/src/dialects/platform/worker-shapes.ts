@@ -18,7 +18,7 @@ export const Placement = z.object({
   workers: z.array(z.string()),
   /** What each of the other workers lacks. */
   lacking: z.array(z.object({ worker: z.string(), lacks: z.array(z.string()) })),
-  /** The same in one sentence. */
+  /** The placement as one sentence. */
   detail: z.string(),
 });
 

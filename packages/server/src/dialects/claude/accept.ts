@@ -133,7 +133,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const admitted = await gate.admit(allOptions(body), { principal: call.principal, sessionId: id });
   call.shared.meter.session(call.principal.keyId);
   await storeClaudeAgent(call);
-  // Settings may name a model of their own; otherwise the session says which one it has.
+  // Settings may contain a model. Otherwise the session's own model is set.
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });
@@ -159,7 +159,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   return { sessionId, runId, from: sequence - 1, after: 0, partials: options.include_partial_messages };
 }
 
-/** The session of a path. An unknown one is an error in the Claude API's words. */
+/** The session of a path. An unknown session is an error of the Claude API. */
 export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<Session> {
   return sessions.get(sessionId).catch((error: unknown) => {
     throw isKnownError(error, "not_found") ? noSession(sessionId) : error;

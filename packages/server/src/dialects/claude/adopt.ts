@@ -27,8 +27,8 @@ const OWN_TENANT = "default";
 const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
 
 /**
- * The files with an id that only this tenant can have. Ids of sessions are one space for all tenants: under its own id, a session
- * that another tenant adopted before would be refused, which tells that it is there.
+ * The files with an id that only this tenant can have. Ids of sessions are one space for all tenants: with the original
+ * id, a session that another tenant has adopted would be rejected, which shows that it exists.
  */
 function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFile[] {
   if (tenant === OWN_TENANT) return files;

@@ -7,7 +7,7 @@ const STATUS = { pending: "active", running: "active", completed: "completed", f
 /** The statuses of the platform API for each status of the Claude API. */
 const PLATFORM = { active: ["pending", "running"], completed: ["completed"], error: ["failed"] } as const;
 
-/** A session in the Claude API's words. */
+/** A session in the format of the Claude API. */
 export function sessionResponse(session: Session): SessionResponse {
   const { metadata, cost_micros, unpriced_calls } = session;
   const { user } = metadata;

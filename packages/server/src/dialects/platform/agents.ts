@@ -1,6 +1,13 @@
-import { defineTool } from "@skein/core";
+import { SKILL_TOOL, type Skill, createSkillTool, defineTool } from "@skein/core";
 import type { ToolSchema } from "@skein/protocol";
-import { type Agent, type AgentInput, type AgentPatch, KnownError, isKnownError } from "@skein/protocol";
+import {
+  type Agent,
+  type AgentConfig,
+  type AgentInput,
+  type AgentPatch,
+  KnownError,
+  isKnownError,
+} from "@skein/protocol";
 import type { z } from "zod";
 import { ApiError } from "../../http/api-error.ts";
 import type { RequestContext, Handlers } from "../../request-context.ts";
@@ -13,16 +20,18 @@ type Tool = z.output<typeof ToolSchema>;
 /** Agents and the tools that they name. */
 export const agentHandlers = {
   async createAgent({ body }, call) {
-    const { tools, frontend_tools, default_model_id, model, extras, ...config } = body;
+    const { tools, frontend_tools, skills: names, default_model_id, model, extras, ...config } = body;
     checkRuntime(call, body.runtime);
     if (body.runtime === "claude-code") await checkClaudeOptions(call, extras["claude"] ?? {});
     const chosen = await modelOfAgent(call, { default_model_id, model }, extras);
+    const skills = skillsNamed(call, names);
     const agent = await call.agents.create(
       {
         ...config,
+        ...skillsPart(skills),
         default_model_id,
         model: chosen.model,
-        tool_schemas: toolSchemas(call, tools, frontend_tools),
+        tool_schemas: [...toolSchemas(call, tools, frontend_tools), ...skillSchema(skills)],
         extras: { ...chosen.extras, frontend_tools: frontend_tools.map(({ name }) => name) },
       },
       call.idempotency?.newId,
@@ -55,9 +64,9 @@ export const agentHandlers = {
   async patchAgent({ params, body }, call) {
     const current = await call.agents.get(params.agent_id);
     const expected = expectedVersion(call, current);
-    const { tools, frontend_tools, default_model_id, model, extras: given, ...rest } = body;
+    const { tools, frontend_tools, skills, default_model_id, model, extras: given, ...rest } = body;
     if (given && current.config.runtime === "claude-code") await checkClaudeOptions(call, given["claude"] ?? {});
-    const toolsPart = toolsPatch(call, current, { tools, frontend_tools });
+    const toolsPart = toolsPatch(call, current, { tools, frontend_tools, skills });
     const extras = extrasWith(toolsPart.extras ?? current.config.extras, given);
     const isModelMeant = model !== undefined || default_model_id !== undefined;
     const changed = await call.agents
@@ -139,17 +148,43 @@ function toolSchemas(call: RequestContext, names: readonly string[], frontend: r
 function toolsPatch(
   call: RequestContext,
   current: Agent,
-  { tools, frontend_tools }: Pick<AgentPatch, "tools" | "frontend_tools">,
-) {
-  if (!tools && !frontend_tools) return {};
+  { tools, frontend_tools, skills: skillNames }: Pick<AgentPatch, "tools" | "frontend_tools" | "skills">,
+): Partial<Pick<AgentConfig, "skills" | "tool_schemas" | "extras">> {
+  if (!tools && !frontend_tools && !skillNames) return {};
+  const skills = skillNames && skillsNamed(call, skillNames);
+  const loader = current.config.tool_schemas.filter(({ name }) => isSkillTool(current, name));
   const known = new Set(frontendNames(current));
   const { tool_schemas, extras } = current.config;
-  const names = tools ?? tool_schemas.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const names =
+    tools ?? tool_schemas.map(({ name }) => name).filter((name) => !known.has(name) && !isSkillTool(current, name));
   const frontend = frontend_tools ?? tool_schemas.filter(({ name }) => known.has(name));
   return {
-    tool_schemas: toolSchemas(call, names, frontend),
+    ...(skills && skillsPart(skills)),
+    tool_schemas: [...toolSchemas(call, names, frontend), ...(skills ? skillSchema(skills) : loader)],
     extras: { ...extras, frontend_tools: frontend.map(({ name }) => name) },
   };
+}
+
+function skillsNamed({ shared }: RequestContext, names: readonly string[]): readonly Skill[] {
+  if (names.length === 0) return [];
+  if (!shared.deps.skillsNamed) throw new KnownError("invalid", "skills: This server has no skills.");
+  return shared.deps.skillsNamed(names);
+}
+
+/** The skills as the agent keeps them: what they are for. Their instructions stay where they are. */
+function skillsPart(skills: readonly Skill[]): Pick<AgentConfig, "skills"> {
+  return { skills: skills.map(({ name, description }) => ({ name, description })) };
+}
+
+function skillSchema(skills: readonly Skill[]): Tool[] {
+  if (skills.length === 0) return [];
+  const { name, description, inputSchema } = createSkillTool(skills);
+  return [{ name, description, input_schema: inputSchema }];
+}
+
+/** Whether a tool of an agent is the one that loads its skills, and not one of that name. */
+function isSkillTool({ config }: Agent, name: string): boolean {
+  return name === SKILL_TOOL && (config.skills?.length ?? 0) > 0;
 }
 
 function frontendNames(agent: Agent): readonly string[] {

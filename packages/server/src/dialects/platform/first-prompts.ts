@@ -3,7 +3,7 @@ import type { RequestContext } from "../../request-context.ts";
 
 /** A prompt stands near the beginning of its log: after the session itself, and after what a fork copied. */
 const FIRST_EVENTS = 12;
-/** As much as a line of a list shows. */
+/** As many characters as a line of a list shows. */
 const LONGEST = 200;
 
 /** The first prompt of each session that has no title, so that a list has a line for it. */

@@ -137,7 +137,10 @@ export async function requestCancel(
   return { run_id: run.id, event_sequence: run.sequence };
 }
 
-/** The JSON of each session. A store returns the same object while nothing changed, so it is checked and serialised once. */
+/**
+ * The JSON of each session. A store returns the same object while nothing has changed, so the object is checked and
+ * serialised once.
+ */
 const texts = new WeakMap<Session, string>();
 
 export function sessionText(session: Session): string {
@@ -188,7 +191,7 @@ async function createFor(
     { title, tags, modelId, metadata, openedBy: call.principal.name },
     call.idempotency,
   );
-  // From now on the session has the rules of this key.
+  // From now on the rules of this key apply to the session.
   await gate?.admit({}, { principal: call.principal, sessionId: session.id });
   return wire(session);
 }

@@ -12,7 +12,7 @@ export const sqlHandlers = {
   async askSql({ body }, call) {
     const { shared, principal, request, reply } = call;
     const { deps, limits, places } = shared;
-    if (!deps.sql) throw new ApiError("sandbox_missing", "This server answers no SQL.");
+    if (!deps.sql) throw new ApiError("sandbox_missing", "This server was started without SQL.");
     const isArrow = request.headers.accept?.includes(ARROW_STREAM) ?? false;
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
@@ -33,7 +33,7 @@ export const sqlHandlers = {
   },
   async getSqlSchema(_, { shared, principal, reply }) {
     const { sql } = shared.deps;
-    if (!sql?.tables) throw new ApiError("sandbox_missing", "This server answers no SQL.");
+    if (!sql?.tables) throw new ApiError("sandbox_missing", "This server was started without SQL.");
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
     const giveBack = await shared.places.statement(principal.tenant, gone.signal);

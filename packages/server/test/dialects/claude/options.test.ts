@@ -142,7 +142,7 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   // A skill that Claude Code brings along, and tells the model of unless it is left out.
   expect(JSON.stringify(calls[0]?.request)).not.toContain("dataviz");
   expect(only(frames, "error").data).toMatchObject({
-    message: expect.stringMatching(/^The run may cost \$0\.000001, and /),
+    message: expect.stringMatching(/^The run has a budget of \$0\.000001, and /),
     details: { code: "budget_exceeded" },
   });
 });

@@ -1,11 +1,11 @@
 import { type LibraryConfig, isDataNotFoundError, withSources } from "@skein/history";
 
-/** How often it is looked whether other agents have written something. */
+/** How often other agents are checked for new events. */
 const LOOK_AGAIN_MS = 2000;
 
 /** A configuration that has the sessions of all agents. */
 export interface AgentLibrary {
-  /** The same object all the time; `refresh` changes it. */
+  /** Always the same object; `refresh` changes it. */
   readonly config: LibraryConfig;
   /** Reads what is new of other agents, at most every two seconds; with `all`, their lines are made too. */
   refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
@@ -22,7 +22,7 @@ export function followAgents(given: LibraryConfig): AgentLibrary {
       if (mirrors) config.mirrors = mirrors;
       if (dataPath !== undefined && dataPath.length > 0) config.dataPath = dataPath;
     } catch (error) {
-      // Then there is nothing of any agent, and the question says so.
+      // There is then no data of any agent, and the request for it reports that.
       if (!isDataNotFoundError(error)) throw error;
     }
     lookedAt = performance.now();

@@ -41,7 +41,7 @@ export function historyMessage(message: PlacedMessage, marks: ThreadMarks | unde
   };
 }
 
-/** The blocks of a message in the words of the Messages API. */
+/** The blocks of a message in the format of the Messages API. */
 function blocksOf(message: PlacedMessage): readonly unknown[] {
   if (message.role === undefined) {
     const { content } = message;

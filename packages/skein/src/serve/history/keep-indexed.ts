@@ -1,7 +1,7 @@
 import { buildIndex, listSessions } from "@skein/history";
 import type { AgentLibrary } from "./follow-agents.ts";
 
-/** How often the index is brought up to date at most. What is newer than the index is searched without it. */
+/** The shortest time between two updates of the index. Newer files are searched without the index. */
 const INDEX_AGAIN_MS = 30_000;
 
 /**

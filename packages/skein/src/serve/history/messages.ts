@@ -19,7 +19,7 @@ export type FromReader =
 /** The caller's mistake, or `bug` for an unexpected error. */
 export type RefusalCode = "not_found" | "invalid" | "too_large" | "bug";
 
-/** What the thread is started with. */
+/** The options of the thread. */
 export interface ReaderOptions {
   readonly roots: readonly string[] | undefined;
   readonly cacheFolder: string;

@@ -21,7 +21,7 @@ export async function sessionPage(
   }
 }
 
-/** What was said and done, in the lines of a transcript. Each is the child of the one before. */
+/** The messages and tool calls of a session as lines of a transcript. Each line is the child of the one before. */
 function transcriptLines({ id, title }: Pick<Session, "id" | "title">, events: readonly Event[]): readonly string[] {
   const lines: string[] = [];
   let parentUuid: string | null = null;

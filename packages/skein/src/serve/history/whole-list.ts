@@ -1,9 +1,9 @@
 import { type LibraryConfig, type SessionSummary, listSessions } from "@skein/history";
 
-/** For how long a list is used again, unless a change was reported meanwhile. */
+/** How long a list is reused, unless a change was reported. */
 const FRESH_MS = 2000;
 
-/** All sessions with their titles. Somebody who types asks for them with every letter. */
+/** All sessions with their titles. While somebody types a search, they are needed for every letter. */
 export interface WholeList {
   /** `key` names the bounds: the same key is the same list. */
   of(key: string, bounds: LibraryConfig): Promise<readonly SessionSummary[]>;

@@ -6,14 +6,14 @@ import type { ClaudeSession } from "./claude-session.ts";
 export interface AdoptDeps {
   readonly store: Store;
   readonly tenant: string;
-  /** The folder that it works in from here on: its own, unless told. */
+  /** The folder for the adopted session. Default: its own. */
   readonly folder?: string | null;
   readonly ids?: Ids;
 }
 
 /**
- * Makes a session of ours from one of Claude Code, under the same id, in one append: it is there whole or not at all. The
- * files are only read. What it was allowed to do elsewhere does not come along: it begins with the default permissions.
+ * Makes a Skein session from one of Claude Code, under the same id, in one append. The files are only read. Its
+ * permissions are not copied: it begins with the default permissions.
  */
 export async function adopt(
   session: ClaudeSession,
@@ -26,7 +26,7 @@ export async function adopt(
       facts.map((fact) => ({ ...fact, id: ids() })),
       { expect: 0 },
     );
-    // So that whoever opens it first need not fold all of it. It is whole without.
+    // A snapshot, so that the first reader does not have to fold the whole log. The log is complete without it.
     await store.writeSnapshot(session.id, snapshotOf(foldAll(session.id, events))).catch(() => {});
   } catch (error) {
     if (!isKnownError(error, "conflict")) throw error;
@@ -43,7 +43,7 @@ function createdFact(session: ClaudeSession, to: { tenant: string; folder: strin
   const last = (type: string, field: string): unknown => entries.findLast((entry) => entry["type"] === type)?.[field];
   const tag = last("tag", "tag");
   const folder = to.folder !== null && to.folder.length <= 500 ? displayText(to.folder) : null;
-  // Whoever worked in a terminal had Claude Code's own instructions; the SDK gives them only to those who ask.
+  // A session that was typed in a terminal had Claude Code's own instructions. The SDK gives them only on request.
   const isTyped = entries.some(({ entrypoint }) => entrypoint === "cli");
   const agent = claudeAgent(ClaudeOptions.parse({ cwd: folder, ...(isTyped && { system_prompt_append: "" }) }));
   return sessionCreated({

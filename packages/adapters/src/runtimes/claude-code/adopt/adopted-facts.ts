@@ -36,7 +36,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   let written = 0;
   const current: { run: AdoptedRun | null } = { run: null };
   let time = session.startedAt.getTime();
-  /** What a user line said that nobody typed: it begins a run if somebody answers it. */
+  /** A user line that nobody typed: it begins a run if the model answers it. */
   let unanswered: UserLine | null = null;
   /** Answers that were left behind before any run began. */
   const leftBehind: Answer[] = [];
@@ -155,7 +155,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   return facts;
 }
 
-/** Whether a line is more than itself: a message, or a notice. Others go into the log with the next one that is. */
+/** Whether a line is a message or a notice. Other lines are stored together with the next such line. */
 function isTelling({ role, type, ...message }: TranscriptMessage): boolean {
   return (
     role !== undefined ||
@@ -164,7 +164,7 @@ function isTelling({ role, type, ...message }: TranscriptMessage): boolean {
   );
 }
 
-/** A copy of a file, in the form in which the runtime keeps those that it makes itself. */
+/** A copy of a file, in the form of the runtime's own copies. */
 function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   const entry = { type: "file-history-backup", name, data: Buffer.from(bytes).toString("base64") };
   return transcriptAppended([entry], `${place}${name}`);
@@ -205,7 +205,7 @@ function callOf(agent: ClaudeSubagent, all: readonly ClaudeSubagent[]): string |
     : agent.toolUseId;
 }
 
-/** What a subagent said, each answer counted once. */
+/** The messages of a subagent, each answer counted once. */
 function subagentFacts({ lines, toolUseId, agentId }: ClaudeSubagent, run: AdoptedRun, ids: Ids): readonly Fact[] {
   const entries = lines.flatMap(({ entry }: TranscriptLine) => (entry ? [entry] : []));
   const answers = Map.groupBy(

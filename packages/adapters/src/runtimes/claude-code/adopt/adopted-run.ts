@@ -33,10 +33,10 @@ import type { Answer } from "./model-answers.ts";
 /** Writes the facts of one run of an adopted session, in the order in which a driver would have. */
 export interface AdoptedRun {
   readonly id: string;
-  /** The model has said its last word, unless somebody speaks again. */
+  /** Whether the model has given its final answer, unless another prompt follows. */
   isAnswered(): boolean;
   answered(answer: Answer, at: { messageId: string; resultsMessageId: string; time: number }): void;
-  /** An answer that was gone back behind: it is no part of the conversation, and was paid for. */
+  /** An answer that was removed by going back: it is not part of the conversation, but costs money. */
   leftBehind(answer: Answer): void;
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
   /** A prompt that was typed while the run went on. */
@@ -207,7 +207,7 @@ export function beginRun(
   };
 }
 
-/** Whoever interrupts Claude Code cancels its run. */
+/** An interruption of Claude Code cancels its run. */
 function endOf(error: Failure): RunEnd {
   return error.code === INTERRUPTED.code ? { stopReason: "cancelled", error } : endWith(error);
 }

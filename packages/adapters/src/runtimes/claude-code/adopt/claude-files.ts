@@ -22,7 +22,7 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
   });
 }
 
-/** What Claude Code itself names such files. Anything else could lead out of the folder. */
+/** Claude Code's own names of such files. Any other name could lead out of the folder. */
 const SAFE = /^subagents(?:\/[A-Za-z0-9_-]+)+$/;
 
 const SAFE_COPY = /^[A-Za-z0-9_-]+@v\d+$/;
@@ -43,7 +43,7 @@ function textOf(lines: readonly string[]): string {
   return lines.map((line) => `${ownModel(line)}\n`).join("");
 }
 
-/** The model under whose name Claude Code takes what a model of another maker said. */
+/** The model name under which Claude Code accepts an answer of another provider's model. */
 const STAND_IN = "claude-sonnet-5";
 
 /**

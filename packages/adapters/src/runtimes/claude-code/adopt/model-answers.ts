@@ -13,7 +13,7 @@ export interface Answer {
 /** The model that Claude Code names where no model spoke. */
 const NOBODY = "<synthetic>";
 
-/** An answer that Claude Code wrote itself, to say what went wrong. */
+/** An answer that Claude Code wrote itself, to report an error. */
 export function isMadeUp(entry: JsonObject): boolean {
   return entry["isApiErrorMessage"] === true || messageOf(entry)["model"] === NOBODY;
 }
@@ -37,13 +37,13 @@ export function messageOf(entry: JsonObject): JsonObject {
   return typeof message === "object" && message !== null ? (message as JsonObject) : {};
 }
 
-/** What a user line says. Text stays text. */
+/** The content of a user line. Text stays text. */
 export function contentOf(entry: JsonObject): Content {
   const { content } = messageOf(entry);
   return typeof content === "string" ? content : blocksIn(content);
 }
 
-/** The blocks that make sense; the line itself is kept as it is, whatever it says. */
+/** The valid blocks. The line itself is stored unchanged. */
 function blocksIn(content: unknown): ContentBlock[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (!Array.isArray(content)) return [];

@@ -11,7 +11,7 @@ export const HookAnswer = z.object({
   reason: z.string().max(10_000).nullish(),
   /** The input that the call has from here on. */
   modified_input: JsonObject.nullish(),
-  /** Something that the model is told besides. */
+  /** Additional text for the model. */
   additional_context: z.string().max(100_000).nullish(),
 });
 export type HookAnswer = z.infer<typeof HookAnswer>;
@@ -29,7 +29,7 @@ const WITH_CONTEXT: ReadonlySet<HookEvent> = new Set([
   "Notification",
 ]);
 
-/** The answer in the words of the SDK. */
+/** The answer in the format of the SDK. */
 export function outputOf(event: HookEvent, answer: HookAnswer): SyncHookJSONOutput {
   const { decision, modified_input: updatedInput, additional_context: additionalContext } = answer;
   const reason = answer.reason ?? undefined;

@@ -3,7 +3,7 @@ import { type HookWebhook, webhookHeaders } from "@skein/protocol";
 import { type GuardedRequestOptions, guardedRequest } from "../../../tools/guarded-request.ts";
 import { HookAnswer } from "./answer.ts";
 
-/** A call that brought no answer: why, in words that give away neither the address nor what was sent. */
+/** A call without an answer: why, in words that contain neither the address nor what was sent. */
 export class HookFailure extends Error {
   readonly code: "hook_timeout" | "hook_failed";
 
@@ -17,7 +17,7 @@ export interface WebhookCall {
   readonly hook: HookWebhook;
   readonly id: string;
   readonly payload: object;
-  /** What it is signed with. */
+  /** The key that signs the call. */
   readonly secret: string;
 }
 
@@ -61,7 +61,7 @@ async function attemptOf({ hook, id, payload, secret }: WebhookCall, deps: CallD
   };
   const options = { ...places, post, maxBytes: ANSWER_BYTES, timeoutMs: hook.timeout * 1000 };
   const { status, body: bytes, cut } = await guardedRequest(new URL(hook.url), options, signal);
-  // Half an answer is none: what is cut cannot be read below.
+  // An incomplete answer does not count: it fails to parse below.
   return { status, text: cut ? "{" : new TextDecoder().decode(bytes) };
 }
 

@@ -16,7 +16,7 @@ export interface HookedSession {
 export interface HooksDeps extends CallDeps {
   /** Names a message once, however often it is sent. */
   readonly ids: () => string;
-  /** What is signed with where a hook has no secret of its own: `whsec_…`. */
+  /** The secret for hooks that have none of their own: `whsec_…`. */
   readonly secret: () => Promise<string>;
 }
 
@@ -118,11 +118,11 @@ function callback(
   };
 }
 
-/** What is no part of an event, or a path of this machine. */
+/** Fields that are not part of an event, or are paths of this machine. */
 const LEFT_OUT = new Set(["hook_event_name", "session_id", "transcript_path", "cwd"]);
 const OWN_FIELDS = new Set(["tool_name", "tool_input", "tool_response", "tool_use_id"]);
 
-/** The Claude API's payload; what the SDK says besides is under `result_data`. */
+/** The Claude API's payload; further fields of the SDK are under `result_data`. */
 function payloadOf(
   input: HookInput,
   { session, toolUseId }: { readonly session: HookedSession; readonly toolUseId: string | undefined },

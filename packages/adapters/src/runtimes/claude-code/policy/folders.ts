@@ -37,7 +37,7 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
       }
       const given = normalize(registered ?? path);
       const places = await realPlaces(all);
-      // Before looking whether it is there: what is outside is nobody's business.
+      // Checked before looking whether it exists: callers must not learn what is outside.
       if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field);
       const place = await realpath(given).catch(() => undefined);
       if (place === undefined) throw new KnownError("invalid", `${field}: There is no such folder.`);

@@ -65,7 +65,7 @@ export interface ClaudePolicy {
 }
 
 export interface Resolved extends ResolvedOptions {
-  /** What must not show up in what is told of the child. */
+  /** Values that must not appear in anything that is reported about the child. */
   readonly secrets: readonly string[];
 }
 
@@ -108,7 +108,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     return Kept.parse(record?.value ?? {});
   }
 
-  /** All rules that need no asking. */
+  /** All rules that need no lookup. */
   function check(options: Partial<ClaudeOptions>): void {
     checkTools(options);
     checkAgents(options, settings);
@@ -251,7 +251,7 @@ function secretsOf({ mcpServers }: ClaudeSettings): readonly string[] {
   );
 }
 
-/** What is called without the proxy, because it is the operator's own. */
+/** Hosts that are called without the proxy, because they are the operator's own. */
 function hostsOf({ mcpServers }: ClaudeSettings, modelHost: string | undefined): readonly string[] {
   const servers = Object.values(mcpServers).flatMap((server) =>
     server.type === "stdio" ? [] : [new URL(server.url).hostname],

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type ClaudeOptions, KnownError } from "@skein/protocol";
 
-/** Secrets of a session by the marks that stand for them in its log. */
+/** Secrets of a session by their placeholders in its log. */
 export type Secrets = Readonly<Record<string, string>>;
 
 type Given = Partial<ClaudeOptions>;

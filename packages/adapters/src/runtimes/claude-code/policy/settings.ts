@@ -3,11 +3,11 @@ import { JsonObject } from "@skein/protocol";
 import { z } from "zod";
 
 /**
- * What the operator of a server has opened for Claude Code sessions. Left out, everything is closed: a request then chooses
- * its words, its tools and its limits, and nothing that reaches into the machine.
+ * What the operator of a server has opened for Claude Code sessions. By default everything is closed: a request then
+ * chooses its prompt, its tools and its limits, and nothing that gives access to the machine.
  */
 
-/** What a request says instead of a path or a command. */
+/** The name in a request for a path or a command of the operator. */
 const Name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "Expected a short name of letters, digits, _, . and -.");
 const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
 

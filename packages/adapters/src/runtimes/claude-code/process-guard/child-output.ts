@@ -3,7 +3,7 @@ import { withoutSecrets } from "@skein/protocol";
 
 const NEWLINE = 10;
 
-/** Passes lines on, and says so as soon as one is longer than it may be; from then on nothing is passed. */
+/** Passes lines on, and reports a line that is longer than allowed; from then on nothing is passed on. */
 export function limitLines(maxBytes: () => number, tooLong: () => void): Transform {
   let length = 0;
   let over = false;

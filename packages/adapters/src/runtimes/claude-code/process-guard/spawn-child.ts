@@ -8,16 +8,16 @@ import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-room.ts"
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
 
-/** What holds for a child now. All can change while it runs: a child that was started ahead gets its session later. */
+/** The limits of a child. All can change while it runs: a child that was started ahead gets its session later. */
 export interface ChildTerms {
-  /** For how long, from now, the child may go on without another word of this server: less than its lease is held. */
+  /** How long, from now, the child may run without another message of this server: less than its lease is held. */
   readonly goodForMs?: () => number;
   /** Bytes that one message of the child may have. */
   readonly maxMessageBytes?: number;
   /** Whether the child owes an answer, and how long it may be silent then. */
   readonly isBusy?: () => boolean;
   readonly quietMs?: number;
-  /** Values that must not show up in what is told of the child. */
+  /** Values that must not appear in anything that is reported about the child. */
   readonly secrets?: readonly string[];
 }
 
@@ -29,9 +29,9 @@ export type ChildCause =
   | "not_started"
   /** This server ended it because it was asked to. */
   | "killed"
-  /** It said nothing at all after its start. */
+  /** The child sent nothing after its start. */
   | "start_timeout"
-  /** It owed an answer and was silent for too long. */
+  /** The child owed an answer and was silent for too long. */
   | "quiet"
   /** One of its messages was larger than it may be. */
   | "message_too_large"
@@ -83,7 +83,7 @@ export interface SpawnChildDeps {
   readonly terms?: ChildTerms;
   /** How long a child has to end by itself when it is asked to. */
   readonly graceMs?: number;
-  /** How long a child has to say its first word. */
+  /** How long a child has for its first message. */
   readonly startMs?: number;
 }
 
@@ -93,16 +93,16 @@ const GOOD_FOR_MS = 21_000;
 const QUIET_MS = 30 * 60_000;
 const GRACE_MS = 2000;
 const START_MS = 120_000;
-/** How long the end waits for the last words on stderr. */
+/** How long the end waits for the last output on stderr. */
 const LAST_WORDS_MS = 500;
-/** A word at least this often, so that a server that hangs is noticed. */
+/** The longest time between two messages to the guard, so that a server that hangs is noticed. */
 const MAX_BEAT_MS = 2000;
 
 const SENTENCES: Record<ChildCause, string> = {
-  exited: "Claude Code ended by itself.",
+  exited: "Claude Code ended without being told to.",
   not_started: "Claude Code could not be started.",
   killed: "Claude Code was stopped.",
-  start_timeout: "Claude Code said nothing after its start and was stopped.",
+  start_timeout: "Claude Code sent nothing after its start and was stopped.",
   quiet: "Claude Code was silent for too long and was stopped.",
   message_too_large: "Claude Code sent a message that is larger than max_buffer_size and was stopped.",
   limit: "Claude Code was stopped because of a limit of this server",

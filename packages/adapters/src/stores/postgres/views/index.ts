@@ -10,7 +10,13 @@ import { functions } from "./functions.ts";
 import { platform } from "./platform.ts";
 import { sessionMessages } from "./session-messages.ts";
 
-/** The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever their text has changed. */
+/**
+ * The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever
+ * their text has changed. A change of a view's columns needs a migration.
+ *
+ * Every operator on a `json` body fails if the body has NUL or a lone surrogate anywhere, so views read bodies through
+ * `skein.shown`. `platform.events.data` and `platform.messages.content` are the exact JSON.
+ */
 export const VIEWS = [
   applyChanges,
   append,

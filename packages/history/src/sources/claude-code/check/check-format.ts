@@ -1,8 +1,8 @@
 import type { LibraryConfig } from "../../../config.ts";
 import { chosenFiles } from "../../../list/chosen-files.ts";
-import { knownBlockTypes } from "../format/content-blocks.ts";
+import { knownBlockTypes } from "../format/known-block-types.ts";
 import { isKnownLineType } from "../format/known-line-types.ts";
-import { lineSchemas } from "../format/lines.ts";
+import type { lineSchemas } from "../format/lines.ts";
 import { arrayOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
 import { createPause } from "../../../scan/pause.ts";
 import { readLines } from "../../../scan/read-lines.ts";
@@ -41,6 +41,7 @@ export interface FormatReport {
 
 /** Reports what in the data this version of Skein does not know: unknown types, and known types with another form. */
 export async function checkFormat(config: LibraryConfig = {}): Promise<FormatReport> {
+  const { lineSchemas: schemas } = await import("../format/lines.ts");
   const { files, skipped } = await chosenFiles(config);
   const pause = createPause(config.signal);
   const lineTypes = createCounter(isKnownLineType);
@@ -58,7 +59,7 @@ export async function checkFormat(config: LibraryConfig = {}): Promise<FormatRep
         }
         const version = stringOf(value["version"]);
         if (version !== null) versions.set(version, (versions.get(version) ?? 0) + 1);
-        noteProblem(problems, value, type, { path, line });
+        noteProblem(problems, value, schemas, { type, path, line });
       },
       damage: () => (damagedLines += 1),
     });
@@ -97,14 +98,15 @@ function createCounter(isKnown: (type: string) => boolean): {
 function noteProblem(
   problems: Map<string, FormProblem>,
   value: Value,
-  type: string,
-  at: { readonly path: string; readonly line: number },
+  schemas: typeof lineSchemas,
+  at: { readonly type: string; readonly path: string; readonly line: number },
 ): void {
-  const schema = Object.hasOwn(lineSchemas, type) ? lineSchemas[type as keyof typeof lineSchemas] : undefined;
+  const { type } = at;
+  const schema = Object.hasOwn(schemas, type) ? schemas[type as keyof typeof schemas] : undefined;
   const result = schema?.safeParse(value);
   if (!result || result.success) return;
   const field = result.error.issues[0]?.path.filter((part) => typeof part === "string").join(".") ?? "";
   const key = `${type}\0${field}`;
   const known = problems.get(key);
-  problems.set(key, known ? { ...known, count: known.count + 1 } : { type, field, count: 1, ...at });
+  problems.set(key, known ? { ...known, count: known.count + 1 } : { field, count: 1, ...at });
 }

@@ -43,7 +43,7 @@ interface ProjectSummaries {
   readonly lookedAt: number;
 }
 
-/** For how long a folder is not looked at again. */
+/** How long a folder is not checked again. */
 const LOOK_AGAIN_MS = 100;
 
 function isCurrent(folder: string, { changedMs, open, lookedAt }: ProjectSummaries): boolean {

@@ -15,7 +15,7 @@ export interface Titles {
   of(file: DataFile, details: SessionDetails): string | null;
 }
 
-/** For one list, or for all lists of a process that stays. */
+/** For one list, or for all lists of a long-running process. */
 export function createTitles(): Titles {
   const foreign = createForeignSummaries();
   const own = createReadOnce<string | null>();

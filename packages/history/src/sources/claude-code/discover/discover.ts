@@ -15,7 +15,7 @@ export function discover(config: LibraryConfig): Discovered {
   return find(config, () => undefined);
 }
 
-/** The same, but sessions of other agents need no lines yet: `origin` tells whether they have them. */
+/** Like `discover`, but sessions of other agents need no lines yet: `origin` tells whether they have them. */
 export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());
 }

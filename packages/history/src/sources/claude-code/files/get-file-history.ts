@@ -6,7 +6,7 @@ import { SessionNotFoundError } from "../../../errors.ts";
 import { findSession } from "../../../get/get-session.ts";
 import { readTranscript } from "../transcript/read-transcript.ts";
 import { readDetails, withStore } from "../../../list/sessions.ts";
-import { foldSnapshots, type Snapshot } from "./snapshots.ts";
+import type { Snapshot } from "./snapshots.ts";
 
 export interface FileVersion {
   readonly version: number;
@@ -48,6 +48,7 @@ export async function getFileHistory(idOrIndex: number | string, config: Library
     const { sessionId } = file;
     if (sessionId === undefined) throw new SessionNotFoundError(idOrIndex);
     const { messages } = readTranscript(file.path, new Date(file.mtimeMs));
+    const { foldSnapshots } = await import("./snapshots.ts");
     const snapshots = foldSnapshots(messages.map(({ raw }) => raw));
     return describe(snapshots, { sessionId, cwds, folder: join(file.root, "file-history", sessionId) });
   });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
 import { existingRoots } from "../discover/discover.ts";
-import { parsePlan, type Plan } from "../format/plan.ts";
+import type { parsePlan, Plan } from "../format/plan.ts";
 
 export interface PlanFile extends Plan {
   /** The file's name without `.md`; in old sessions it is the `slug` of their lines. */
@@ -16,8 +16,9 @@ export interface PlanFile extends Plan {
 
 /** Plans of all data directories, the newest first. */
 export async function listPlans(config: LibraryConfig = {}): Promise<readonly PlanFile[]> {
-  const plans = existingRoots(config).flatMap((root) => plansIn(plansFolder(root)));
-  return await Promise.resolve(plans.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt)));
+  const { parsePlan } = await import("../format/plan.ts");
+  const plans = existingRoots(config).flatMap((root) => plansIn(plansFolder(root), parsePlan));
+  return plans.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt));
 }
 
 /** The folder with the plans. The setting `plansDirectory` can change it. */
@@ -34,7 +35,7 @@ function plansFolder(root: string): string {
   return join(root, "plans");
 }
 
-function plansIn(folder: string): readonly PlanFile[] {
+function plansIn(folder: string, parse: typeof parsePlan): readonly PlanFile[] {
   return namesIn(folder, ".md").flatMap((name) => {
     const path = join(folder, name);
     try {
@@ -47,7 +48,7 @@ function plansIn(folder: string): readonly PlanFile[] {
         sizeBytes: size,
         createdAt: birthtime,
         modifiedAt: mtime,
-        ...parsePlan(content),
+        ...parse(content),
       };
     } catch {
       return [];

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pageOf, type LibraryConfig } from "../../../config.ts";
 import { existingRoots } from "../discover/discover.ts";
-import { HistoryEntry } from "../format/other-files.ts";
+import type { HistoryEntry } from "../format/other-files.ts";
 import { isSamePath } from "../../../model/same-path.ts";
 import { paginate } from "../../../model/paginate.ts";
 import type { FileDamage, PaginatedResult } from "../../../model/types.ts";
@@ -24,6 +24,7 @@ export interface PromptHistory extends PaginatedResult<PromptHistoryItem> {
 
 /** The prompts of all projects, newest first. Claude Code keeps them when it deletes transcripts. */
 export async function readHistory(config: LibraryConfig = {}): Promise<PromptHistory> {
+  const schemas = await import("../format/other-files.ts");
   const page = pageOf(config);
   const items: PromptHistoryItem[] = [];
   const damage: FileDamage[] = [];
@@ -32,7 +33,7 @@ export async function readHistory(config: LibraryConfig = {}): Promise<PromptHis
     if (!existsSync(path)) continue;
     readLines(path, {
       line: ({ value, line }) => {
-        const { data } = HistoryEntry.safeParse(value);
+        const { data } = schemas.HistoryEntry.safeParse(value);
         if (data) items.push(itemOf(data, path, line));
         else
           damage.push({ path, line, kind: "not-an-entry", message: "the line is not an entry of the prompt history" });
@@ -48,7 +49,7 @@ export async function readHistory(config: LibraryConfig = {}): Promise<PromptHis
       (until === undefined || timestamp < until),
   );
   wanted.sort((a, b) => Number(b.timestamp) - Number(a.timestamp));
-  return await Promise.resolve({ ...paginate(wanted, page), damage });
+  return { ...paginate(wanted, page), damage };
 }
 
 function itemOf(entry: HistoryEntry, path: string, line: number): PromptHistoryItem {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
 import { existingRoots } from "../discover/discover.ts";
-import { StatsCache } from "../format/other-files.ts";
+import type { StatsCache } from "../format/other-files.ts";
 
 export interface StatsFile {
   readonly path: string;
@@ -11,13 +11,13 @@ export interface StatsFile {
 
 /** Claude Code's own statistics, if it wrote them. They are often outdated or wrong; `getUsage` does not use them. */
 export async function readStats(config: LibraryConfig = {}): Promise<readonly StatsFile[]> {
-  const files = existingRoots(config).flatMap((root) => {
+  const schemas = await import("../format/other-files.ts");
+  return existingRoots(config).flatMap((root) => {
     const path = join(root, "stats-cache.json");
     try {
-      return [{ path, stats: StatsCache.parse(JSON.parse(readFileSync(path, "utf8"))) }];
+      return [{ path, stats: schemas.StatsCache.parse(JSON.parse(readFileSync(path, "utf8"))) }];
     } catch {
       return [];
     }
   });
-  return await Promise.resolve(files);
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
 import { existingRoots } from "../discover/discover.ts";
-import { TaskItem, TodoFile, type TodoItem } from "../format/todo.ts";
+import type { TaskItem, TodoItem } from "../format/todo.ts";
 import { namesIn } from "./plans.ts";
 
 export interface TodoList {
@@ -24,6 +24,7 @@ export interface TaskList {
 
 /** Todo lists, newest first. Claude Code before 2.1.16 wrote them. */
 export async function listTodos(config: LibraryConfig = {}): Promise<readonly TodoList[]> {
+  const { TodoFile } = await import("../format/todo.ts");
   const lists = existingRoots(config).flatMap((root) => {
     const folder = join(root, "todos");
     return namesIn(folder, ".json").flatMap((name) => {
@@ -34,24 +35,24 @@ export async function listTodos(config: LibraryConfig = {}): Promise<readonly To
       return { sessionId, agentId, items: value ?? [], path, modifiedAt: modifiedAt(path), problem };
     });
   });
-  return await Promise.resolve(lists.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt)));
+  return lists.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt));
 }
 
 /** Task lists, which replaced todo lists in 2.1.16, each with its tasks in order. */
 export async function listTasks(config: LibraryConfig = {}): Promise<readonly TaskList[]> {
-  const lists = existingRoots(config).flatMap((root) => {
+  const schemas = await import("../format/todo.ts");
+  return existingRoots(config).flatMap((root) => {
     const folder = join(root, "tasks");
-    return foldersIn(folder).map((listId): TaskList => readTasks(listId, join(folder, listId)));
+    return foldersIn(folder).map((listId): TaskList => readTasks(listId, join(folder, listId), schemas.TaskItem));
   });
-  return await Promise.resolve(lists);
 }
 
-function readTasks(listId: string, folder: string): TaskList {
+function readTasks(listId: string, folder: string, schema: typeof TaskItem): TaskList {
   const tasks: (TaskItem & { path: string; modifiedAt: Date })[] = [];
   const problems: { path: string; problem: string }[] = [];
   for (const name of namesIn(folder, ".json")) {
     const path = join(folder, name);
-    const { value, problem } = readJson(path, (json) => TaskItem.parse(json));
+    const { value, problem } = readJson(path, (json) => schema.parse(json));
     if (value) tasks.push({ ...value, path, modifiedAt: modifiedAt(path) });
     else problems.push({ path, problem: problem ?? "" });
   }

@@ -36,23 +36,3 @@ export const ContentBlock = z.union([
   ImageBlock,
   UnknownBlock,
 ]);
-
-/** Block types that this version knows by name; `checkFormat` counts the others. */
-export const knownBlockTypes: ReadonlySet<string> = new Set([
-  "text",
-  "thinking",
-  "redacted_thinking",
-  "tool_use",
-  "tool_result",
-  "image",
-  "document",
-  "fallback",
-  "server_tool_use",
-  "web_search_tool_result",
-  "web_fetch_tool_result",
-  "tool_reference",
-  "mcp_tool_use",
-  "mcp_tool_result",
-  "code_execution_tool_result",
-  "search_result",
-]);

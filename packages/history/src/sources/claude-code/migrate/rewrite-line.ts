@@ -2,7 +2,7 @@
  * Rewrites paths in the bytes of a line. Only strings in fields that hold paths change. All other bytes stay: text,
  * signatures, the order of keys, escapes, numbers. Unknown and damaged lines are not changed.
  */
-import { knownBlockTypes } from "../format/content-blocks.ts";
+import { knownBlockTypes } from "../format/known-block-types.ts";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
 import { isKnownLineType } from "../format/known-line-types.ts";
 import { mapPath, type PathMapping } from "../../../migrate/path-mapping.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
-import { HistoryEntry } from "../format/other-files.ts";
+import { objectOf } from "../../../model/value.ts";
 import { isSamePath } from "../../../model/same-path.ts";
 import { exists, syncFolder } from "../../../disk/durable-files.ts";
 import type { KeyEdit, LineEdits } from "../../../migrate/journal.ts";
@@ -61,10 +61,10 @@ function belongsTo(line: string, { sessionIds, source, isWholeWorkspace }: Histo
   } catch {
     return false;
   }
-  const { data } = HistoryEntry.safeParse(value);
-  if (!data) return false;
-  if (typeof data.sessionId === "string") return sessionIds.has(data.sessionId);
-  return isWholeWorkspace && typeof data.project === "string" && isSamePath(data.project, source);
+  const { display, timestamp, sessionId, project } = objectOf(value);
+  if (typeof display !== "string" || typeof timestamp !== "number") return false;
+  if (typeof sessionId === "string") return sessionIds.has(sessionId);
+  return isWholeWorkspace && typeof project === "string" && isSamePath(project, source);
 }
 
 function linesOf(path: string): readonly string[] {

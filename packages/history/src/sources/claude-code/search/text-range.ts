@@ -36,7 +36,7 @@ export function textRangeOf(bytes: Buffer, start: number, end: number, range: Te
     range.until = tailAt;
   }
   if (type !== "user" && type !== "assistant") return;
-  // Within the line: a key that is missing would be looked for in all the other lines of the region.
+  // Within the line only: a missing key would otherwise be searched for in all other lines of the region.
   const content = bytes.subarray(nestedAt, tailAt).indexOf(contentKey);
   range.from = content < 0 ? nestedAt : insideBlock(bytes, nestedAt + content + contentKey.length, tailAt);
   range.until = type === "user" ? beforeResult(bytes, range.from, tailAt) : afterContent(bytes, range.from, tailAt);

@@ -1,0 +1,96 @@
+import { type Model, type ModelAbilities, ModelFailure, createAnswerTeller, createReply } from "@skein/core";
+import type { JsonObject, ModelPrice, ModelStreamEvent } from "@skein/protocol";
+import { eachEvent, watched } from "../stream-request.ts";
+import { messagesBody } from "./body.ts";
+import { asFailure, errorEvent } from "./failures.ts";
+
+/** One request of the Messages API. */
+export interface MessagesRequest {
+  /** The body without `stream`. */
+  readonly body: JsonObject;
+  /** The same with `stream: true`, as the bytes of its JSON. */
+  readonly encoded: () => Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Makes one request and returns its answer: server-sent events of the Messages API. */
+export type MessagesSender = (request: MessagesRequest) => Promise<Response>;
+
+export interface MessagesModelOptions {
+  readonly send: MessagesSender;
+  /** The name that the provider has for the model of a call. */
+  readonly nameOf: (model: string) => string;
+  /** Whether the model is Claude. Thinking of a model that is not Claude is marked, because Claude rejects it. */
+  readonly isClaude: boolean;
+  /** Calls are priced by the name that was asked for, not by the one that the answer has. */
+  readonly pricedAsAsked?: boolean;
+  readonly silenceMs?: number | undefined;
+  readonly simulated?: boolean;
+  readonly abilities?: Partial<ModelAbilities>;
+  readonly price?: ModelPrice | undefined;
+}
+
+const CLAUDE: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+
+/** A connection on which nothing arrives for longer, not even a ping, is given up. */
+export const SILENCE_MS = 300_000;
+
+/** Settings of an agent that the API takes only in the version before the client's own. */
+const SAMPLING = ["temperature", "top_p", "top_k"];
+const WITH_SAMPLING = "2023-06-01";
+
+/** A model behind the Messages API, whoever sends its requests. */
+export function createMessagesModel({
+  send,
+  nameOf,
+  isClaude,
+  pricedAsAsked = false,
+  silenceMs = SILENCE_MS,
+  simulated = false,
+  abilities: given,
+  price,
+}: MessagesModelOptions): Model {
+  const abilities = { ...CLAUDE, ...given };
+
+  return {
+    simulated,
+    abilities,
+    price,
+    prepare(call) {
+      const { api, body, leftOut } = messagesBody(call, { name: nameOf(call.model), isClaude, abilities });
+      return { api, body, leftOut };
+    },
+    async call(call, onEvent, signal) {
+      const { body, encoded, answerTool } = messagesBody(call, { name: nameOf(call.model), isClaude, abilities });
+      const teller = createAnswerTeller(answerTool);
+      const reply = createReply(isClaude ? undefined : call.model);
+      const headers = {
+        ...(call.betas.length > 0 && { "anthropic-beta": call.betas.join(",") }),
+        ...(SAMPLING.some((name) => name in body) && { "anthropic-version": WITH_SAMPLING }),
+      };
+      try {
+        return await watched({ silenceMs, signal, asFailure }, async (watch) => {
+          const response = await send({ body, encoded, headers, signal: watch.signal });
+          await eachEvent(response, watch, (data, event) => {
+            if (event === "error") {
+              reply.forget();
+              throw errorEvent(data);
+            }
+            if (event === undefined || event === "ping") return;
+            for (const told of teller.tell(JSON.parse(data) as ModelStreamEvent)) {
+              reply.add(told);
+              onEvent(told);
+            }
+          });
+          const whole = reply.end();
+          return pricedAsAsked ? { ...whole, model: call.model } : whole;
+        });
+      } catch (error) {
+        if (!(error instanceof ModelFailure)) throw error;
+        const { failure, retryable, retryAfterMs, mostRetries } = error;
+        throw new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: reply.begun() });
+      }
+    },
+  };
+}

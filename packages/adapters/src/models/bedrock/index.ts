@@ -1,0 +1,31 @@
+import { AnthropicBedrock } from "@anthropic-ai/bedrock-sdk";
+import type { MessagesSender } from "../anthropic/index.ts";
+import { cloudFetch, createCloudSender } from "../cloud-sender.ts";
+
+export interface BedrockOptions {
+  readonly region: string;
+  /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY` with `:SESSION_TOKEN` behind it if there is one. */
+  readonly key: string;
+  /** Another address than the region's own. */
+  readonly url?: string | undefined;
+  /** Who makes the connections; the runtime unless told. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** The ids of AWS's access keys: lasting ones begin with AKIA, those of a session with ASIA. */
+const ACCESS_KEY = /^(?<id>A[KS]IA[A-Z0-9]{12,124}):(?<secret>[^:\s]+)(?::(?<token>\S+))?$/;
+
+/** Sends requests to Claude on Amazon Bedrock. Credentials are given: the machine is not searched for any. */
+export function createBedrockSender({ region, key, url, fetch }: BedrockOptions): MessagesSender {
+  const { id, secret, token } = ACCESS_KEY.exec(key)?.groups ?? {};
+  const shared = {
+    awsRegion: region,
+    baseURL: url ?? `https://bedrock-runtime.${region}.amazonaws.com`,
+    maxRetries: 0,
+    fetch: cloudFetch("Check the network, the region and the address of the model.", fetch),
+  };
+  if (id === undefined || secret === undefined)
+    return createCloudSender(new AnthropicBedrock({ ...shared, apiKey: key }));
+  const signing = { apiKey: null, awsAccessKey: id, awsSecretKey: secret, awsSessionToken: token ?? null };
+  return createCloudSender(new AnthropicBedrock({ ...shared, ...signing }));
+}

@@ -1,0 +1,30 @@
+import type { MessagesRequest, MessagesSender } from "./anthropic/index.ts";
+import { rejectedByCloud } from "./anthropic/failures.ts";
+import { checkStream } from "./failures-of-openai.ts";
+import { sent } from "./stream-request.ts";
+
+/** What is used of the official client of a cloud. */
+interface CloudClient {
+  readonly messages: {
+    create(
+      body: never,
+      options: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+    ): { asResponse(): Promise<Response> };
+  };
+}
+
+/** Sends requests through the official client of a cloud, which gives them their address, shape and signature. */
+export function createCloudSender(client: CloudClient): MessagesSender {
+  return ({ body, headers, signal }: MessagesRequest) =>
+    client.messages.create({ ...body, stream: true } as never, { headers, signal }).asResponse();
+}
+
+/** How the client of a cloud makes its connections: as the other models do, so that they fail in the same words. */
+export function cloudFetch(hint: string, fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch {
+  return async (input, init) => {
+    const url = String(input instanceof Request ? input.url : input);
+    const response = await sent(url, init ?? {}, { rejected: rejectedByCloud, hint, fetch });
+    checkStream(response, url);
+    return response;
+  };
+}

@@ -1,0 +1,45 @@
+import { AnthropicVertex } from "@anthropic-ai/vertex-sdk";
+import type { MessagesSender } from "../anthropic/index.ts";
+import { cloudFetch, createCloudSender } from "../cloud-sender.ts";
+import { createAccessTokens } from "./access-token.ts";
+
+export interface VertexOptions {
+  readonly region: string;
+  readonly project: string;
+  /** The JSON of a service account's key, or an access token. */
+  readonly key: string;
+  /** Another address than the region's own. */
+  readonly url?: string | undefined;
+  /** Who makes the connections; the runtime unless told. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly now?: () => number;
+}
+
+type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof AnthropicVertex>[0]>["authClient"]>;
+
+/**
+ * Sends requests to Claude on Google's Vertex AI. Credentials are given: Google's own library is not asked for them, because
+ * it searches the machine and calls the metadata server of a cloud.
+ */
+export function createVertexSender({ region, project, key, url, fetch, now }: VertexOptions): MessagesSender {
+  const tokens = createAccessTokens({ key, fetch, now });
+  const authClient = {
+    getRequestHeaders: async () => new Headers({ authorization: `Bearer ${await tokens.current()}` }),
+  };
+  const client = new AnthropicVertex({
+    region,
+    projectId: project,
+    baseURL: url ?? addressOf(region),
+    // The client uses nothing else of it.
+    authClient: authClient as unknown as AuthClient,
+    maxRetries: 0,
+    fetch: cloudFetch("Check the network, the region and the address of the model.", fetch),
+  });
+  return createCloudSender(client);
+}
+
+function addressOf(region: string): string {
+  if (region === "global") return "https://aiplatform.googleapis.com/v1";
+  if (region === "us" || region === "eu") return `https://aiplatform.${region}.rep.googleapis.com/v1`;
+  return `https://${region}-aiplatform.googleapis.com/v1`;
+}

@@ -1,0 +1,130 @@
+import { type Dirent, type Stats, lstatSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import type { Skill } from "@skein/core";
+import { AgentSkill, KnownError } from "@skein/protocol";
+import { bytesOf, createConfinedFolder, placeInside } from "../tools/confined-folder.ts";
+import { type FrontMatter, readFrontMatter } from "./front-matter.ts";
+
+/** A skill, and the folders by which it can be named. */
+export interface FoundSkill extends Skill {
+  /** The folder of the skill itself. */
+  readonly folder: string;
+  /** The folder that was named and has it. */
+  readonly root: string;
+}
+
+const FILE = "SKILL.md";
+/** The most bytes of a file: as much as the model is shown of one result. */
+const MOST_BYTES = 100_000;
+
+/**
+ * The skills of folders, by name: each folder is a skill, with a SKILL.md, or has skills in it. Throws `invalid` for what is no skill, so
+ * that a mistake shows at the start and not when the model needs it. Instructions are read when they are loaded.
+ */
+export function findSkills(folders: readonly string[]): readonly FoundSkill[] {
+  const found = folders.flatMap((folder) => skillsIn(folder));
+  const byName = new Map<string, FoundSkill>();
+  for (const skill of found) {
+    const other = byName.get(skill.name);
+    if (other && other.folder !== skill.folder)
+      throw invalid(
+        `Two skills have the name "${skill.name}": ${other.folder} and ${skill.folder}. Rename one of them.`,
+      );
+    byName.set(skill.name, skill);
+  }
+  return [...byName.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function skillsIn(folder: string): readonly FoundSkill[] {
+  const root = rootOf(folder);
+  if (statusOf(join(root, FILE))) return [skillOf(root, resolve(folder))];
+  const entries = readdirSync(root, { withFileTypes: true }).filter(isCandidate);
+  if (entries.length === 0)
+    throw invalid(`${folder} has no skills. Expected a ${FILE} in it, or folders that have one each.`);
+  return entries.map((entry) => {
+    const own = join(root, entry.name);
+    if (entry.isSymbolicLink())
+      throw invalid(`${own} is a link. Links are not followed: copy the skill, or name its folder.`);
+    return skillOf(own, resolve(folder));
+  });
+}
+
+/** Folders that are not hidden, and links, which are refused. Files beside skills, such as a README, are nobody's skill. */
+function isCandidate(entry: Dirent): boolean {
+  return !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink());
+}
+
+function rootOf(folder: string): string {
+  try {
+    const root = realpathSync(resolve(folder));
+    if (lstatSync(root).isDirectory()) return root;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      throw invalid(`${folder} cannot be read: ${(error as Error).message}`);
+    throw invalid(`There is no folder ${folder}.`);
+  }
+  throw invalid(`${folder} is not a folder. Name the folder of a skill, or one that has skills in it.`);
+}
+
+function skillOf(folder: string, root: string): FoundSkill {
+  const file = join(folder, FILE);
+  const status = statusOf(file);
+  if (!status) throw invalid(`${folder} has no ${FILE}. Add one, or move the folder elsewhere.`);
+  if (status.isSymbolicLink()) throw invalid(`${file} is a link. Links are not followed: copy the file.`);
+  if (!status.isFile()) throw invalid(`${file} is not a regular file.`);
+  if (status.size > MOST_BYTES) throw invalid(tooLarge(file, status.size));
+  const skill = described(file, folder);
+  return { ...skill, folder, root, load: (path) => load(folder, path) };
+}
+
+function described(file: string, folder: string): AgentSkill {
+  const { fields } = parsed(file, readFileSync(file));
+  const missing = (["name", "description"] as const).filter((name) => (fields.get(name) ?? "") === "");
+  if (missing.length > 0) throw invalid(`${file} has no ${missing.join(" and no ")} between its lines ---.`);
+  const { data, error } = AgentSkill.safeParse({ name: fields.get("name"), description: fields.get("description") });
+  if (!data) throw invalid(`${file}: ${String(error.issues[0]?.path[0])}: ${error.issues[0]?.message}`);
+  if (data.name !== basename(folder))
+    throw invalid(
+      `${file} has the name "${data.name}", and its folder is "${basename(folder)}". Give both the same name.`,
+    );
+  return data;
+}
+
+function parsed(file: string, bytes: Uint8Array): FrontMatter {
+  try {
+    return readFrontMatter(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    const why = error instanceof TypeError ? "It is not UTF-8 text." : (error as Error).message;
+    throw invalid(`${file} is not a skill. ${why}`);
+  }
+}
+
+/** What the model gets: a file as it is now, or an error with a sentence. Paths of this machine are not in it. */
+async function load(folder: string, path: string = FILE): Promise<string> {
+  const confined = createConfinedFolder(folder);
+  const place = placeInside({ given: folder, base: folder }, path);
+  const real = await realpath(place).catch(() => place);
+  if (real !== place) throw new Error(`${path} is a link, or behind one. Links are not followed.`);
+  const file = await confined.openFile(path);
+  try {
+    if (file.size > MOST_BYTES) throw new Error(tooLarge(path, file.size));
+    const bytes = await bytesOf(file, MOST_BYTES);
+    if (path === FILE) return parsed(FILE, bytes).body || "[This skill has no instructions.]";
+    if (bytes.includes(0)) throw new Error(`${path} is not text.`);
+    return bytes.toString("utf8") || "[The file is empty.]";
+  } finally {
+    await file.close();
+  }
+}
+
+const tooLarge = (file: string, size: number): string =>
+  `${file} has ${size} bytes, and a file of a skill may have ${MOST_BYTES}. Split it into files that are loaded one by one.`;
+
+function statusOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+function invalid(sentence: string): KnownError {
+  return new KnownError("invalid", `skills: ${sentence}`);
+}

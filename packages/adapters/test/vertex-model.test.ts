@@ -1,0 +1,61 @@
+/** How requests to Vertex AI get their token. */
+import { createVerify, generateKeyPairSync } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { createAccessTokens } from "../src/models/vertex/access-token.ts";
+
+const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+
+/** A token server that keeps what it is sent. */
+async function tokenServer(answer: { readonly status: number; readonly body: object }) {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((request, response) => {
+    const reply = async () => {
+      asked.push(new URLSearchParams(await text(request)));
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+    };
+    void reply();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`;
+  const key = JSON.stringify({
+    type: "service_account",
+    client_email: "skein@p-1.iam.gserviceaccount.com",
+    private_key: privateKey.export({ type: "pkcs8", format: "pem" }),
+    private_key_id: "k1",
+    token_uri: address,
+  });
+  return { asked, address, key };
+}
+
+test("a service account signs for a token, which is used until a minute before its end", async () => {
+  const { asked, address, key } = await tokenServer({ status: 200, body: { access_token: "t", expires_in: 600 } });
+  let now = 1_000_000_000_000;
+  const tokens = createAccessTokens({ key, now: () => now });
+  expect([await tokens.current(), await tokens.current()]).toEqual(["t", "t"]);
+  expect(asked).toHaveLength(1);
+  const [head = "", claims = "", signature = ""] = (asked[0]?.get("assertion") ?? "").split(".");
+  expect(createVerify("RSA-SHA256").update(`${head}.${claims}`).verify(publicKey, signature, "base64url")).toBe(true);
+  expect(JSON.parse(Buffer.from(claims, "base64url").toString())).toEqual({
+    iss: "skein@p-1.iam.gserviceaccount.com",
+    scope: "https://www.googleapis.com/auth/cloud-platform",
+    aud: address,
+    iat: 1_000_000_000,
+    exp: 1_000_003_600,
+  });
+  now += 540_000;
+  await tokens.current();
+  expect(asked).toHaveLength(2);
+});
+
+test("a token that Google refuses, and a key that is no service account's, fail with what is wrong", async () => {
+  const { key } = await tokenServer({ status: 400, body: { error_description: "Invalid JWT Signature" } });
+  await expect(createAccessTokens({ key }).current()).rejects.toMatchObject({
+    retryable: false,
+    message: "Google gave no access token for the service account: Invalid JWT Signature.",
+  });
+  expect(() => createAccessTokens({ key: '{"type":"external_account"}' })).toThrow("expected client_email");
+});

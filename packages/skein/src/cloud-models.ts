@@ -1,0 +1,67 @@
+import { type MessagesModelOptions, type MessagesSender, createMessagesModel } from "@skein/adapters/models/anthropic";
+import { type Model, ModelFailure } from "@skein/core";
+import { type ModelSettings, isKnownError, regionalPrice } from "@skein/protocol";
+import { failingModel } from "./failing-model.ts";
+import { loadPart } from "./optional-parts.ts";
+
+interface CloudDeps extends Pick<MessagesModelOptions, "abilities" | "silenceMs" | "price"> {
+  /** The name that the cloud has for the model. */
+  readonly modelName: string;
+  readonly key: string;
+  /** The value of an environment variable. */
+  readonly keyIn: (variable: string) => string | undefined;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** Claude in another company's cloud. Its client is loaded with the first request. */
+export function cloudModel(
+  name: string,
+  { adapter, url, ...settings }: ModelSettings & { readonly adapter: "bedrock" | "vertex" },
+  { modelName, key, keyIn, fetch, price, ...shared }: CloudDeps,
+): Model {
+  const region = settings.region ?? keyIn(REGION[adapter]);
+  const project = settings.project ?? keyIn("ANTHROPIC_VERTEX_PROJECT_ID");
+  if (region === undefined)
+    return failingModel(`The model "${name}" needs a region. Set it with --region, or in ${REGION[adapter]}.`);
+  if (adapter === "vertex" && project === undefined)
+    return failingModel(
+      `The model "${name}" needs a project. Set it with --cloud-project, or in ANTHROPIC_VERTEX_PROJECT_ID.`,
+    );
+  const options = { region, key, url, fetch };
+  return createMessagesModel({
+    ...shared,
+    nameOf: () => modelName,
+    isClaude: true,
+    pricedAsAsked: true,
+    // The names of Bedrock's models have their region in them, those of Vertex AI have not.
+    price: price ?? (adapter === "vertex" && region !== "global" ? regionalPrice(name) : undefined),
+    send: lateSender(async () =>
+      adapter === "bedrock"
+        ? (await loadPart.bedrock()).createBedrockSender(options)
+        : (await loadPart.vertex()).createVertexSender({ ...options, project: project ?? "" }),
+    ),
+  });
+}
+
+const REGION = { bedrock: "AWS_REGION", vertex: "CLOUD_ML_REGION" } as const;
+
+/** AWS's own variables as one key, if they are set. */
+export function awsKey(keyIn: CloudDeps["keyIn"]): string | undefined {
+  const [id, secret, token] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"].map(keyIn);
+  if (!id || !secret) return undefined;
+  return [id, secret, ...(token ? [token] : [])].join(":");
+}
+
+function lateSender(load: () => Promise<MessagesSender>): MessagesSender {
+  let sender: Promise<MessagesSender> | undefined;
+  return async (request) => {
+    try {
+      sender ??= load();
+      const send = await sender;
+      return await send(request);
+    } catch (error) {
+      if (!isKnownError(error)) throw error;
+      throw new ModelFailure({ code: error.code, message: error.message }, { retryable: false });
+    }
+  };
+}

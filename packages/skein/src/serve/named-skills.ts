@@ -1,0 +1,25 @@
+import { resolve } from "node:path";
+import type { FoundSkill } from "@skein/adapters/skills";
+import { KnownError } from "@skein/protocol";
+
+/** The skills that a request names, out of those that the operator opened: by name, or by a folder. A folder is compared and never read. */
+export function namedSkills(opened: readonly FoundSkill[], names: readonly string[]): readonly FoundSkill[] {
+  const found = new Set(
+    names.flatMap((name) => {
+      const isFolder = /[/\\]/.test(name);
+      const place = resolve(name);
+      const skills = opened.filter((skill) =>
+        isFolder ? skill.root === place || skill.folder === place : skill.name === name,
+      );
+      if (skills.length > 0) return skills;
+      if (isFolder)
+        throw new KnownError(
+          "invalid",
+          `skills: The folder "${name}" is not open. The operator opens folders with skills: ["FOLDER"] in skein.config.ts.`,
+        );
+      const there = opened.map((skill) => skill.name).join(", ");
+      throw new KnownError("invalid", `skills: This server has no skill "${name}". It has ${there || "none"}.`);
+    }),
+  );
+  return [...found].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
