@@ -12,6 +12,7 @@ const info = (owner: string): WorkerInfo => ({
   runtimes: ["loop"],
   agents: [],
   tools: [],
+  skills: [],
   model: "none",
 });
 

@@ -1,15 +1,7 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import {
-  type Bus,
-  type FileStore,
-  SKILL_TOOL,
-  type Store,
-  type WorkerInfo,
-  createAuditLog,
-  createWorkers,
-} from "@skein/core";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createAuditLog, createWorkers } from "@skein/core";
 import { createIds, isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
@@ -107,6 +99,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     isShared: rules.isShared,
     ...(rules.hasCaps && { capsOf: rules.capsOf }),
     ...code,
+    leavesUnusable: options.engine?.role === "worker",
     models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
     files,
     workplaceOf: workplaces.of,
@@ -177,7 +170,8 @@ function beating(
     owner: thisOwner(),
     runtimes,
     agents: code.agents.map(({ agent }) => agent.config.name),
-    tools: [...code.tools.keys(), ...(code.skills?.length ? [SKILL_TOOL] : [])],
+    tools: [...code.tools.keys()],
+    skills: code.skills?.map(({ name }) => name) ?? [],
     model: model.description,
   };
   return createHeartbeat({

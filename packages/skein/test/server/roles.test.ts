@@ -132,7 +132,15 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     const store = await openStore(database.url);
     onTestFinished(() => store.close());
     const workers = createWorkers(store.records);
-    const other = { role: "api" as const, owner: "other-host/1/1", runtimes: [], agents: [], tools: [], model: "none" };
+    const other = {
+      role: "api" as const,
+      owner: "other-host/1/1",
+      runtimes: [],
+      agents: [],
+      tools: [],
+      skills: [],
+      model: "none",
+    };
     await workers.beat(other);
     onTestFinished(() => workers.leave(other));
     const beats = async (): Promise<readonly number[]> =>
@@ -166,6 +174,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       runtimes: ["loop"],
       agents: [],
       tools: [],
+      skills: [],
       model: "none",
     });
     const api = await process_("api");

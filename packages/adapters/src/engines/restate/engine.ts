@@ -69,9 +69,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   /** What Restate calls: drives a session until it sleeps, or until its slice is over. */
   async function driveSlice(sessionId: string, attemptOver: AbortSignal): Promise<void> {
     const over = AbortSignal.any([attemptOver, stopping.signal]);
-    // An earlier attempt of this session may still be stopping here.
-    await drives.find(sessionId)?.done;
     const yieldAt = now() + sliceMs;
+    await endOfDriveHere(sessionId, over);
     let due = await dueOf(sessionId);
     let inVain = 0;
     while (due && due.dueAt <= now() && now() < yieldAt) {
@@ -88,8 +87,21 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
       // A drive that changed nothing is not repeated at once.
       if (inVain > 0) await pause(Math.min(BUSY_MS * inVain, leaseMs), over);
+      if (await endOfDriveHere(sessionId, over)) due = await dueOf(sessionId);
     }
     if (due) await sender.send(nextOf(due));
+  }
+
+  /** Waits for a drive of the session that began here without this attempt, or under an earlier one. False if there is none. */
+  async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
+    const drive = drives.find(sessionId);
+    if (!drive) return false;
+    const left = Promise.withResolvers<void>();
+    const leave = (): void => left.resolve();
+    over.addEventListener("abort", leave, { once: true });
+    if (!over.aborted) await Promise.race([drive.done, left.promise]);
+    over.removeEventListener("abort", leave);
+    return true;
   }
 
   function nextOf({ sessionId, lastSequence, dueAt }: DueSession): WakeUp {
