@@ -207,7 +207,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     reserve: () => undefined,
     wake: (sessionId) => sender.offer({ sessionId, key: `wake:${crypto.randomUUID()}` }),
     queue: places.figures,
-    look: () => void sweep(true).catch(() => undefined),
+    look() {
+      if (endpoint) void sweep(true).catch(() => undefined);
+    },
     async stop() {
       stopping.abort();
       stopListening();
