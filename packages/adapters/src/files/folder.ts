@@ -11,7 +11,7 @@ import { storedName } from "./safe-name.ts";
  * Generated files in a folder of their own: `{folder}/{session}/{file_id}_{filename}`, readable by nobody else.
  *
  * Several servers may share the folder and mount it at different places: of a stored path only the session and the name
- * count, and they are looked for in this folder.
+ * are used, and the file is looked up in this folder.
  */
 export function createFolderFileStore({ folder }: { readonly folder: string }): FileStore {
   const root = resolve(folder);
@@ -90,7 +90,7 @@ async function opened(path: string): Promise<FileHandle> {
 async function writeAll(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    // Not by the mode alone, which a generous umask leaves and a strict one narrows.
+    // The mode is set again after the creation, because the umask changes the mode that a file is created with.
     await file.chmod(0o600);
     await file.writeFile(bytes);
     await file.sync();

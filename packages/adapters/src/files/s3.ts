@@ -100,7 +100,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
         }
     },
     async check() {
-      // Written and not only read: a bucket may be full or closed for writing.
+      // The check also writes: a bucket may be full or read-only.
       const response = await request("PUT", addressOf(`${root}health-check`), new Uint8Array());
       await response.body?.cancel();
     },
