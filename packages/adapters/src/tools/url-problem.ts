@@ -12,7 +12,10 @@ export function placesWith(
   };
 }
 
-/** Why a URL will never be called, as a sentence, as far as can be seen without asking anybody; nothing if it may be. */
+/**
+ * The reason why a URL is never called, as a sentence, checked without resolving its name; undefined if it may be
+ * called.
+ */
 export function urlProblem(
   text: string,
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">,

@@ -18,9 +18,9 @@ export interface EdgeServers {
 }
 
 /**
- * Keeps the credentials of MCP servers out of the sandbox. Servers at an address, and commands that have an environment of their own,
- * are talked to by this process, and Claude Code sends them its messages over its own channel. A command without an environment has
- * no secret, and runs inside.
+ * Keeps the credentials of MCP servers out of the sandbox. This process talks to servers at an address, and to commands
+ * with an environment. Claude Code sends their messages over its SDK channel. A command without an environment has no
+ * secret, and runs inside.
  */
 export async function edgeServers(
   servers: Servers,

@@ -3,14 +3,17 @@ import { type ErrorCode, KnownError, isKnownError } from "@skein/protocol";
 /** SQLSTATEs and codes of sockets that mean: the server cannot be reached now. */
 const UNREACHABLE =
   /^(08...|57P0[1-4]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
-/** What `pg` says without a code when a connection ends under a query, or does not come about in time. */
+/** Messages of `pg` without a code: a connection ended during a query, or could not be opened in time. */
 const ENDED =
   /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
 
 /** A serialization failure and a deadlock. */
 const UNDONE = new Set(["40001", "40P01"]);
 
-/** Whether PostgreSQL undid the whole transaction because of another one: nothing was kept, and the same again succeeds. */
+/**
+ * Whether PostgreSQL rolled the whole transaction back because of another one. Nothing was stored, and a retry
+ * succeeds.
+ */
 export function wasUndone(error: unknown): boolean {
   return UNDONE.has(sqlStateOf(error));
 }

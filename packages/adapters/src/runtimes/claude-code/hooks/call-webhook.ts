@@ -26,7 +26,7 @@ export type CallDeps = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort
 };
 
 const ANSWER_BYTES = 1024 * 1024;
-/** Between the attempts for a receiver that is not there for a moment. All are the same message, by its id. */
+/** The delays between attempts if the receiver is unavailable. All attempts have the same message id. */
 const AGAIN_MS = [200, 1000];
 
 /** Asks a webhook. All attempts together take no longer than the hook's time limit. */

@@ -6,12 +6,12 @@ export type Secrets = Readonly<Record<string, string>>;
 
 type Given = Partial<ClaudeOptions>;
 
-/** What stands in the log where a secret was given; behind the host, where it is an address. */
+/** The placeholder of a secret in the log. In a URL it stands behind the host. */
 const MARK = /(?:^|\/)(secret:[0-9a-f]{24})$/;
 
 /**
- * Options without what must not come back to anybody: the values of variables and headers, the secrets of hooks, and of
- * addresses everything behind the host. And what was taken out.
+ * Splits options into options without secrets, and the secrets. Secret are the values of variables and headers, the
+ * secrets of hooks, and everything behind the host of an address.
  */
 export function takeSecrets(options: Given): { readonly kept: Given; readonly secrets: Secrets } {
   const secrets: Record<string, string> = {};
@@ -36,7 +36,7 @@ export function putSecrets<Options extends Given>(options: Options, secrets: Sec
   }) as Options;
 }
 
-/** `prefix` is what may be shown of a value. */
+/** `prefix` is the part of a value that may be shown. */
 function eachSecret(options: Given, change: (value: string, prefix: string) => string): Given {
   const hidden = (record: Readonly<Record<string, string>>): Record<string, string> =>
     mapped(record, (value) => change(value, ""));
