@@ -197,7 +197,10 @@ export const claudeApi: ConformanceList = {
         "active_connections has the sessions that somebody follows, as a set",
       ),
       ...["session_lock:{session_id}", "session_lock:{session_id}: TTL 300 seconds"].map((what) =>
-        shown(what, "session_lock:{id} names the machine that drives the session, for five minutes or until the run is over"),
+        shown(
+          what,
+          "session_lock:{id} names the machine that drives the session, for five minutes or until the run is over",
+        ),
       ),
       departure(
         "session_lock:{session_id}: value connection_id",
