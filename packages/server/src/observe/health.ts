@@ -59,7 +59,7 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
   return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
-/** How the place of files does, where it can be asked. */
+/** The state of the file store, if it can be checked. */
 export async function filesHealth({ shared: { checkFiles }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!checkFiles) return [];
   const began = performance.now();

@@ -6,7 +6,7 @@ import type { Handlers, RequestContext } from "../../request-context.ts";
 /** How long the calls of a trial may take together. */
 const TRIAL_MS = 120_000;
 
-/** The models of the caller's tenant, and how they are reached. */
+/** The models of the caller's tenant, and their settings. */
 export const modelHandlers = {
   async listModels(_, { models, principal }) {
     const all = await models.list();

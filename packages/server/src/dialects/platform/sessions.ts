@@ -99,7 +99,7 @@ export const sessionHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Where a session stands whose prompt waits for its turn; undefined if it does not wait. */
+/** The position in the queue of a session whose prompt waits for its turn; undefined if it does not wait. */
 async function queuedOf({ shared }: RequestContext, session: Session): Promise<Standing | undefined> {
   if (session.status === "awaiting") return undefined;
   const { store, drivingQueue, queuedRun } = shared.deps;
