@@ -53,7 +53,7 @@ test("a data folder below /proc is refused at once", async () => {
 test("a data folder that cannot be created is an error with a sentence, for the server and for doctor", async () => {
   const { code, err } = await skein(dataFolder(), "serve", "--port", "0", "--data", join(bin, "data"));
   expect(code).toBe(4);
-  expect(err).toMatch(/cannot be made \(ENOTDIR\)\. Name another one\.\n$/);
+  expect(err).toMatch(/cannot be created \(ENOTDIR\)\. Choose another folder.\n$/);
   expect(err).not.toMatch(/^\s+at /m);
   const looked = await skein(dataFolder(), "doctor", "--data", bin);
   expect(looked.code).toBe(1);

@@ -76,7 +76,7 @@ async function confined(root: string, place: string): Promise<string> {
 }
 
 function outside(): KnownError {
-  return new KnownError("invalid", "The place of a file must be inside the folder of files.");
+  return new KnownError("invalid", "The path of a file must be inside the session's folder of files.");
 }
 
 async function opened(path: string): Promise<FileHandle> {
@@ -110,5 +110,5 @@ async function syncFolder(path: string): Promise<void> {
 
 /** Without the path, because callers over HTTP read the sentence. */
 function noFile(): KnownError {
-  return new KnownError("not_found", "The file is not in the folder of files.");
+  return new KnownError("not_found", "The folder of files does not have this file.");
 }

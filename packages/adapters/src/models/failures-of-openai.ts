@@ -12,7 +12,7 @@ export function rejectedRequest({ status, headers }: Response, text: string): Mo
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);
   return new ModelFailure(
-    { code, message: told ? sentenceOf(told) : `The model's server answered with the status ${status}.`, status },
+    { code, message: told ? sentenceOf(told) : `The model's server answered with status ${status}.`, status },
     { retryable: isRetryable(status, code), retryAfterMs: retryAfterOf(headers) },
   );
 }
@@ -37,7 +37,7 @@ export function brokenRequest(error: unknown): unknown {
 /** The stream ended before the provider ended the answer. */
 export function cutStream(): ModelFailure {
   return new ModelFailure(
-    { code: "stream_cut", message: "The model's answer broke off before its end." },
+    { code: "stream_cut", message: "The model's answer was cut off before its end." },
     { retryable: true },
   );
 }

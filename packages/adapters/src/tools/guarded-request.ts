@@ -60,7 +60,7 @@ export function checkUrl(
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http and https can be fetched.");
   if (url.username !== "" || url.password !== "") throw new Error("A URL with a user name or password is not fetched.");
   const port = url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port);
-  if (!allowsPort(port)) throw new Error(`Port ${port} is not fetched from.`);
+  if (!allowsPort(port)) throw new Error(`Port ${port} is not allowed.`);
 }
 
 /** Resolves names to addresses that may be connected to, and to no others. */
@@ -74,7 +74,7 @@ export function guardedLookup(
       const [first] = found;
       // A name with a public and a private address at once is rejected as an attack.
       if (!first || !found.every(({ address }) => allowsAddress(address)))
-        return callback(new Error(`${hostname} is not a place on the public internet.`), "", 0);
+        return callback(new Error(`${hostname} is not an address of the public internet.`), "", 0);
       return options.all ? callback(null, [first]) : callback(null, first.address, first.family);
     });
   };
@@ -114,5 +114,5 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<{ 
 }
 
 function notAllowed(url: URL): Error {
-  return new Error(`${url.hostname} is not a place on the public internet.`);
+  return new Error(`${url.hostname} is not an address of the public internet.`);
 }

@@ -29,7 +29,7 @@ export function urlProblem(
   } catch (error) {
     return (error as Error).message;
   }
-  if (isIP(host) !== 0 && !allowsAddress(host)) return `${host} is not a place on the public internet.`;
-  if (/(^|\.)(localhost|local|internal)\.?$/i.test(host)) return `${host} is not a place on the public internet.`;
+  if (isIP(host) !== 0 && !allowsAddress(host)) return `${host} is not an address of the public internet.`;
+  if (/(^|\.)(localhost|local|internal)\.?$/i.test(host)) return `${host} is not an address of the public internet.`;
   return undefined;
 }

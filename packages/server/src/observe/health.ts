@@ -79,7 +79,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   const began = performance.now();
   const { isKept, says } = await inTime(deps.walls(), reply.elapsedTime).catch(() => ({
     isKept: true,
-    says: "The state of the sandbox is not known yet.",
+    says: "The sandbox is still being tested.",
   }));
   const latency_ms = performance.now() - began;
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];

@@ -31,7 +31,7 @@ export function rejectedByCloud({ status, headers }: Response, text: string): Mo
     | { message?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
   const told = [said?.error?.message, said?.message].find((each) => typeof each === "string" && each !== "");
-  const message = (told as string | undefined) ?? `The cloud of the model answered with the status ${status}.`;
+  const message = (told as string | undefined) ?? `The model's cloud answered with status ${status}.`;
   const type = said?.error?.type;
   const code = codeOf(message) ?? (typeof type === "string" ? type : codeOfStatus(status));
   return new ModelFailure(

@@ -156,7 +156,7 @@ const NOT_ALLOWED: HookJSONOutput = {
   },
 };
 
-const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
+const NOBODY: PermissionResult = { behavior: "deny", message: "This session is idle: no worker drives it." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;

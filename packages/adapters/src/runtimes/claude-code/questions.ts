@@ -46,7 +46,7 @@ function aboutOf({ suggestions, title, description, blockedPath, decisionReason 
   return Object.keys(about).length > 0 ? { about } : {};
 }
 
-const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be written down. Try again." };
+const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be stored. Try again." };
 
 const NEVER = new Promise<never>(() => {});
 
@@ -72,7 +72,7 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       add(awaitOpened(run, [{ toolUseId, kind, name, input, expiresAt: null, ...aboutOf(context) }]));
     });
     await answered(toolUseId, stop);
-    if (closed) return { behavior: "deny", message: "The session was put aside." };
+    if (closed) return { behavior: "deny", message: "The session was paused while it waits for an answer." };
     const answer = answers.get(toolUseId);
     await log.write((batch) => {
       const { run } = batch.state;

@@ -33,7 +33,7 @@ const FIRST_WORD = {
 };
 
 const NOT_RUN =
-  "This call was not run: the session was put aside while another call waited for its answer. Ask for it again if it is still needed.";
+  "This call was not run: the session was paused while another call waited for its answer. Ask for it again if it is still needed.";
 
 /** Continues an open run that has no child: its server died, or it waited for an answer without a child. */
 export async function resumeRun(drive: Drive): Promise<TurnEnd> {

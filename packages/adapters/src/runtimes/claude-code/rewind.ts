@@ -52,7 +52,7 @@ async function perform(drive: Drive, request: Requested): Promise<Completed> {
 
 async function reallyRewind(query: Query, uuid: string): Promise<void> {
   const { canRewind, error } = await query.rewindFiles(uuid);
-  if (!canRewind) throw new Error(error ?? "Claude Code could not bring the files back.");
+  if (!canRewind) throw new Error(error ?? "Claude Code could not restore the files.");
 }
 
 function notDone({ rewind_id, checkpoint_id, dry_run }: Requested, error: unknown): Completed {

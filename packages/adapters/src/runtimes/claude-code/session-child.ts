@@ -247,7 +247,7 @@ function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined)
   if (walls || readOnlyOf(options).length === 0) return;
   throw new KnownError(
     "not_allowed",
-    "The operator opened this folder for reading only, which takes a sandbox, and this session runs without one.",
+    "The operator allows only reading in this folder, which needs a sandbox, and this session runs without one.",
   );
 }
 

@@ -96,7 +96,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     },
     starved() {
       const message =
-        "Claude Code did not write down its answer, so the answer is not kept. See whether its disk is full, and send the prompt again.";
+        "Claude Code did not write its answer to its transcript, so the answer was dropped. Check whether the disk is full, and send the prompt again.";
       fail({ code: "transcript_lost", message }).catch(abandon);
     },
   });

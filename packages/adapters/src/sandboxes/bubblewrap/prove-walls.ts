@@ -29,7 +29,7 @@ export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> 
     if (!found.includes(DONE)) return refusal(errors.trim());
     const holes = found.split("\n").filter((line) => line !== "" && line !== DONE);
     if (holes.length === 0) return undefined;
-    return `The sandbox does not hold on this machine: a program inside ${holes.join(", ")}.`;
+    return `The sandbox does not work on this machine: a program inside ${holes.join(", ")}.`;
   } finally {
     rmSync(outside, { recursive: true, force: true });
   }

@@ -35,7 +35,7 @@ export function storeError(error: unknown, path: string): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case "ENOSPC":
     case "EDQUOT":
-      return new KnownError("disk_full", `There is no space left to write ${name}. Nothing of it was kept.`, {
+      return new KnownError("disk_full", `The disk is full: cannot write ${name}. Nothing of it was stored.`, {
         cause: error,
       });
     case "EROFS":

@@ -190,7 +190,7 @@ function eventsOf({ sequence, created_at, events }: LogLine, sessionId: string):
 }
 
 export function damagedLine(name: string, number: number): KnownError {
-  return new KnownError("store_corrupt", `${name}, line ${number} is not as it was written.`, {
+  return new KnownError("store_corrupt", `${name}, line ${number} is damaged: its checksum does not match.`, {
     details: { file: name, line: number },
   });
 }

@@ -31,11 +31,14 @@ export function toKnownError(error: unknown): unknown {
     return known("store_unavailable", `PostgreSQL cannot be reached: ${error.message || sqlState}.`);
   if (sqlState === "57014") return known("store_unavailable", "PostgreSQL took too long, and ended the statement.");
   if (wasUndone(error))
-    return known("store_unavailable", "PostgreSQL undid this because of other transactions, several times. Retry.");
+    return known(
+      "store_unavailable",
+      "PostgreSQL rolled this back several times because of other transactions. Retry.",
+    );
   if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
   if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
   if (sqlState === "23505") return known("already_exists", `It exists already: ${error.message}.`);
   if (sqlState.startsWith("22") || sqlState === "23514" || sqlState === "54000")
-    return known("invalid", `PostgreSQL cannot keep this: ${error.message}.`);
+    return known("invalid", `PostgreSQL cannot store this: ${error.message}.`);
   return error;
 }

@@ -189,7 +189,7 @@ function refuseEmpty(file: string): void {
   if (found?.size !== 0 || existsSync(`${file}-wal`) || Date.now() - found.mtimeMs < MADE_NOW_MS) return;
   throw new KnownError(
     "store_corrupt",
-    "The file is empty (0 bytes): a backup that failed leaves such a file. Bring a backup back, or delete it for a new store.",
+    "The file is empty (0 bytes): a failed copy leaves such a file. Restore a backup, or delete the file to begin with a new store.",
   );
 }
 

@@ -39,7 +39,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
     const byIndex = await skein(home, "adopt", "0", "--json");
     const [adopted] = lines(byIndex.out.length > 0 ? byIndex.out : "{}");
     if (byIndex.code === 0) expect(adopted).toMatchObject({ id: second });
-    else expect(byIndex.err).toContain("is here already");
+    else expect(byIndex.err).toContain("was adopted before");
 
     const [listed] = lines((await skein(home, "sessions", "show", first, "--json")).out);
     expect(listed).toMatchObject({ id: first, status: "idle", outcome: "completed" });

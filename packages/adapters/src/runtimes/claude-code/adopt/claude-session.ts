@@ -100,7 +100,7 @@ export interface ClaudeSubagent {
 /** Reads the files of a session: its transcript, those of its subagents, and the copies of files beside them. */
 export function readClaudeSession(found: FoundSession): ClaudeSession {
   if (!Uuid.safeParse(found.id).success)
-    throw new KnownError("invalid", `Session ${found.id} has no UUID for a name, and none can be made up for it.`);
+    throw new KnownError("invalid", `Session ${found.id} has an id that is not a UUID, and cannot be adopted.`);
   const lines = linesOfFile(readFileSync(found.path), found.path);
   return {
     id: found.id,

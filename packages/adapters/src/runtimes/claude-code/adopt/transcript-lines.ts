@@ -22,7 +22,7 @@ export function linesOfFile(bytes: Uint8Array, name: string): readonly Transcrip
   } catch {
     throw new KnownError(
       "invalid",
-      `${name} is not UTF-8 and would not come back as it is. "skein history verify" names the lines.`,
+      `${name} is not UTF-8 and could not be exported unchanged. "skein history verify" names the lines.`,
     );
   }
   const lines = text.split("\n");

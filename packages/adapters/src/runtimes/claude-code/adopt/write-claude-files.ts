@@ -17,7 +17,7 @@ export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string
     if (there === undefined) return true;
     // Claude Code only appends to a transcript, but rewrites the JSON object in a file beside it.
     if (path.endsWith(".jsonl") && !bytes.subarray(0, there.length).equals(there))
-      throw new KnownError("already_exists", `${path} is there already and went another way. Nothing was written.`);
+      throw new KnownError("already_exists", `${path} exists already with other content. Nothing was written.`);
     return !there.equals(bytes);
   });
   for (const { path, bytes } of changed) {

@@ -36,7 +36,7 @@ export async function callWebhook(call: WebhookCall, deps: CallDeps, signal: Abo
   for (let attempt = 0; ; attempt += 1) {
     const { status, text } = await attemptOf(call, deps, stop).catch(() => ({ status: 0, text: "" }));
     if (limit.aborted) throw new HookFailure("hook_timeout", `The webhook did not answer in ${call.hook.timeout} s.`);
-    if (signal.aborted) throw new HookFailure("hook_failed", "The webhook was no longer waited for.");
+    if (signal.aborted) throw new HookFailure("hook_failed", "The wait for the webhook was cancelled.");
     if (status >= 200 && status < 300) return answerIn(text);
     const wait = AGAIN_MS[attempt];
     const mayPass = status === 0 || status === 429 || status >= 500;

@@ -122,7 +122,10 @@ export function checkHooks({ hooks }: Given, places: Places): void {
   for (const [name, hook] of Object.entries(hooks ?? {})) {
     if (!hook) continue;
     if (name === "WorktreeCreate")
-      throw invalid("hooks.WorktreeCreate", "Whoever hears of this must make the worktree: a webhook cannot.");
+      throw invalid(
+        "hooks.WorktreeCreate",
+        "A receiver of this event must create the worktree, which a webhook cannot do.",
+      );
     checkUrl(`hooks.${name}.url`, hook.url, places);
     checkHeaders(`hooks.${name}.headers`, hook.headers);
     if (hook.matcher) compileMatcher(hook.matcher, `hooks.${name}.matcher`);

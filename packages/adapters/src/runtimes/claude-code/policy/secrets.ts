@@ -17,7 +17,8 @@ export function takeSecrets(options: Given): { readonly kept: Given; readonly se
   const secrets: Record<string, string> = {};
   const kept = eachSecret(options, (value, prefix) => {
     if (value === prefix) return value;
-    if (MARK.test(value)) throw new KnownError("invalid", "secret: and 24 digits is what a log has for a secret.");
+    if (MARK.test(value))
+      throw new KnownError("invalid", "A value may not have the form of a placeholder (secret: and 24 digits).");
     const mark = `secret:${randomBytes(12).toString("hex")}`;
     secrets[mark] = value;
     return prefix + mark;
