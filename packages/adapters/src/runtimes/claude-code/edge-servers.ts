@@ -2,14 +2,9 @@ import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { McpEdge, McpPlace } from "../../mcp/index.ts";
 import { createGuardedFetch } from "../../tools/guarded-fetch.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
+import type { OwnServer } from "./options.ts";
 
 type Servers = NonNullable<Options["mcpServers"]>;
-
-/** An MCP server of the operator, and what its command may see. */
-export interface OwnServer {
-  readonly reads: readonly string[];
-  readonly hosts: readonly string[];
-}
 
 /** MCP servers as a process in a sandbox is given them. */
 export interface EdgeServers {

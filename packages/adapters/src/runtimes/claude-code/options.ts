@@ -1,6 +1,11 @@
 import type { KeyPolicy, QueuedPrompt, SessionState } from "@skein/core";
 import { ClaudeOptions, type JsonObject } from "@skein/protocol";
-import type { OwnServer } from "./edge-servers.ts";
+
+/** An MCP server of the operator, and what its command may see. */
+export interface OwnServer {
+  readonly reads: readonly string[];
+  readonly hosts: readonly string[];
+}
 
 /** The options of a run with every name replaced by what it stands for: paths, settings, secrets. */
 export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd"> {

@@ -4,7 +4,8 @@ import { openHosts } from "../../sandboxes/host-gate.ts";
 import type { ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
 import type { BudgetMeter } from "./budget.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
-import { type OwnServer, edgeServers } from "./edge-servers.ts";
+import { edgeServers } from "./edge-servers.ts";
+import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
 
 /** The options of a process, and what it may reach if it is in a sandbox. */
