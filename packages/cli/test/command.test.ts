@@ -47,7 +47,7 @@ test("a data folder below /proc is refused at once", async () => {
   // In a process of its own: what never ends must not keep the others.
   const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
   expect(code).toBe(4);
-  expect(err).toMatch(/The folder \/proc\/skein\/data cannot be made/);
+  expect(err).toMatch(/The folder \/proc\/skein\/data cannot be created/);
 });
 
 test("a data folder that cannot be created is an error with a sentence, for the server and for doctor", async () => {
