@@ -52,7 +52,7 @@ interface PartsOptions extends StartOptions {
 
 /** Opens everything that a server needs beside its store. */
 export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
-  const { dataDir, code } = options;
+  const { dataDir, code, rules } = options;
   const report = createReport(options.log);
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
@@ -82,7 +82,6 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const adoption = await openAdoption(store);
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
-  const { rules } = options;
   const workplaces = createWorkplaces({
     dataDir,
     rules,
