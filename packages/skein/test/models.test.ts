@@ -141,6 +141,8 @@ describe("the catalog", () => {
     expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
     expect(await failing("groq/x")).toContain("GROQ_API_KEY");
     expect(await failing("bedrock/x")).toContain("AWS_BEARER_TOKEN_BEDROCK");
+    const cloud = { "mine/x": { adapter: "bedrock", region: "eu-west-1" } } as const;
+    expect(await failing("mine/x", { configured: cloud })).toContain("AWS_BEARER_TOKEN_BEDROCK");
     const keyIn = (name: string) => (/REGION|PROJECT/.test(name) ? undefined : "k");
     expect(await failing("bedrock/x", { keyIn })).toContain("AWS_REGION");
     const configured = { "vertex/x": { region: "global" } };
@@ -168,6 +170,8 @@ describe("the catalog", () => {
     ["x/y", {}, "one of the providers"],
     ["openai-compatible/y", {}, "the address of its server"],
     ["ollama/y", { quirks: { nothing: true } }, "nothing"],
+    ["openai/y", { region: "eu-west-1" }, "A region is for the adapters bedrock and vertex"],
+    ["bedrock/y", { project: "p-1" }, "a project for vertex"],
   ])("settings of %s that cannot work are rejected: %o", (name, settings, sentence) => {
     expect(() => checkModelSettings(name, settings)).toThrow(KnownError);
     expect(() => checkModelSettings(name, settings)).toThrow(sentence);
