@@ -221,6 +221,48 @@ test.each([
   }
 });
 
+test.each([
+  ["off", 0, 0],
+  ["short", 1, 0],
+  ["long", 0, 1],
+] as const)(
+  "an agent with cache %s: what is written to the cache is priced by its lifetime",
+  async (cache, short, long) => {
+    const label = `cache ${cache}`;
+    const system_prompt = `${label} ${"word ".repeat(4000)}`;
+    const agent = createAgent({ model: CLAUDE, cache, system_prompt, baseUrl: simulator.url, apiKey: "simulated" });
+    try {
+      const { sessionId } = await agent.run(script([{ text: "Done." }], label));
+      const [call] = simulator.ledger.calls({ label });
+      const { ephemeral_5m_input_tokens, ephemeral_1h_input_tokens } = call?.usage?.cache_creation ?? {};
+      expect([ephemeral_5m_input_tokens ?? 0, ephemeral_1h_input_tokens ?? 0].map((count) => Math.sign(count))).toEqual(
+        [short, long],
+      );
+      const { items } = await (await agent.sessions()).runs(sessionId);
+      expect(BigInt(items[0]?.cost_picos ?? 0)).toBe(exactCost(priceCall(CLAUDE, call!.usage!)!).total);
+    } finally {
+      await agent.close();
+    }
+  },
+);
+
+test("OpenAI is asked to keep a conversation for a day with cache long, and gets no key of it with off", async () => {
+  for (const [cache, told] of [
+    ["off", [undefined, undefined]],
+    ["short", [expect.any(String), undefined]],
+    ["long", [expect.any(String), "24h"]],
+  ] as const) {
+    const label = `openai cache ${cache}`;
+    const store = await storeWithModels();
+    const agent = createAgent({ store, model: OPENAI, cache, baseUrl: simulator.url, apiKey: "simulated" });
+    await agent.run(script([{ text: "Done." }], label));
+    await agent.close();
+    const [call] = simulator.ledger.calls({ label });
+    const { prompt_cache_key, prompt_cache_retention } = call?.request as Record<string, unknown>;
+    expect([prompt_cache_key, prompt_cache_retention]).toEqual(told);
+  }
+});
+
 test("a trial makes one call for each ability that the model is said to have", async () => {
   const store = await storeWithModels();
   const catalog = createModelCatalog({
