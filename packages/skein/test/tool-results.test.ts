@@ -134,7 +134,7 @@ test("results and events know the type of a tool's output by its name", async ()
   await simulator.close();
   for (const result of toolResults)
     if (result.name === "weather" && !result.isError) expectTypeOf(result.output.celsius).toEqualTypeOf<number>();
-  expectTypeOf(toolResults[0]!.name).toEqualTypeOf<"weather" | "plain">();
+  expectTypeOf<(typeof toolResults)[number]["name"]>().toEqualTypeOf<"weather" | "plain">();
   expect(skies).toEqual(["clear"]);
   // The function must return what the schema reads.
   // @ts-expect-error a text is no number

@@ -1,7 +1,6 @@
-import { type Content, type JsonObject, KnownError } from "@skein/protocol";
+import { type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
 import { sentencesOf } from "../model/output-schema.ts";
-import type { Tool } from "./tool.ts";
 
 /** The schema of a tool's result: a zod 4 schema, any Standard Schema, or a JSON Schema. */
 export type ToolOutput = StandardSchema | JsonObject;
@@ -27,18 +26,6 @@ export type Returned<Schema> = Schema extends TypesOf<infer Input, unknown> ? In
 /** The type of a tool's `output` in results and events. */
 export type OutputOf<Schema> =
   Schema extends TypesOf<unknown, infer Output> ? Output : Schema extends JsonObject ? unknown : undefined;
-
-/** The result of a call, by the name of its tool. */
-export type ToolResult<Tools extends readonly Tool[] = readonly Tool[]> = ResultOf<Tools[number]>;
-
-/** A failed call has no output; its content is the sentence that the model reads. */
-type ResultOf<One> =
-  One extends Tool<infer Name, infer Output>
-    ? { readonly name: Name; readonly toolUseId: string; readonly input: unknown; readonly content: Content } & (
-        | { readonly isError: false; readonly output: Output }
-        | { readonly isError: true; readonly output?: undefined }
-      )
-    : never;
 
 /** A result as the log has it, and as the model reads it. */
 export interface CheckedOutput {

@@ -95,7 +95,7 @@ interface Account {
 
 /** The service account of a key that is JSON. Another key is an access token. */
 function accountOf(key: string): Account | undefined {
-  if (/\.json$/.test(key.trim()))
+  if (key.trim().endsWith(".json"))
     throw failed(
       "The key of the model is the name of a file. Expected the JSON in that file, or an access token. `skein models add … --key-file` reads a file.",
       false,
