@@ -23,8 +23,8 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 };
 
 /**
- * A request that a cloud rejected: in its own words if the cloud did so itself, in those of the Messages API otherwise. AWS writes
- * `Message` where its rules about access are the reason.
+ * A request that a cloud rejected: in the cloud's own format if the cloud itself rejected it, otherwise in the format
+ * of the Messages API. AWS writes `Message` for requests that its access rules reject.
  */
 export function rejectedByCloud({ status, headers }: Response, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
@@ -33,7 +33,7 @@ export function rejectedByCloud({ status, headers }: Response, text: string): Mo
   const told = [said?.error?.message, said?.message, said?.Message].find(
     (each) => typeof each === "string" && each !== "",
   );
-  const message = (told as string | undefined) ?? `The cloud of the model answered with the status ${status}.`;
+  const message = (told as string | undefined) ?? `The model's cloud answered with status ${status}.`;
   const type = said?.error?.type;
   const code = codeOf(message) ?? (typeof type === "string" ? type : codeOfStatus(status));
   return new ModelFailure(

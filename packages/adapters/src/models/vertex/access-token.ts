@@ -20,14 +20,14 @@ const GOOGLE = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_S = 3600;
-/** How long Google may take for a token. */
+/** The most time that Google may take for a token. */
 const TIMEOUT_MS = 30_000;
-/** A token that ends sooner is replaced before it is used. */
+/** A token that expires sooner than this is replaced before it is used. */
 const SPARE_MS = 60_000;
 
 /**
- * Access tokens of Google: the given one, or those for which a service account signs. Calls at the same time share one request; the
- * signal of one of them ends its own wait alone.
+ * Access tokens of Google: the given one, or tokens that are requested with the signature of a service account. Calls at the same
+ * time share one request; the signal of a call ends only its own wait.
  */
 export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
   const account = accountOf(key);
