@@ -1,7 +1,7 @@
 /**
- * Money is counted in whole pico-dollars (10⁻¹² $): every rate of the price table is a whole number of them for each token, so
- * a cost is exact and costs can be added in any order. Amounts are `bigint` in programs and decimal text in JSON. They are
- * rounded to micro-dollars only to be shown.
+ * Money is counted in whole pico-dollars (10⁻¹² $): every rate of the price table is a whole number of them for each
+ * token, so a cost is exact and costs can be added in any order. Amounts are `bigint` in programs and decimal text in
+ * JSON. They are rounded to micro-dollars only to be shown. Reasons: decision 100.
  */
 export const PICOS_PER_MICRO = 1_000_000n;
 
