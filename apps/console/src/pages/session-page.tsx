@@ -21,7 +21,7 @@ import { LoadingRows, Nothing } from "../ui/nothing.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** One session: read it, watch it, answer it, go on with it. */
+/** One session: read it, follow it, answer it, continue it. */
 export function SessionPage({ id }: { id: string }) {
   const api = useApi();
   const live = useLiveSession(id);

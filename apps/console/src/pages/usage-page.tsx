@@ -27,7 +27,7 @@ const HistoryUsage = loadedWhenShown(
   <LoadingRows rows={8} />,
 );
 
-/** What was spent, by day and model, agent, project, tool or key. Days are those of the reader. */
+/** What was spent, by day and model, agent, project, tool or key. Days are in the reader's time zone. */
 export function UsagePage() {
   usePageTitle("Usage");
   const me = useMe();
@@ -89,7 +89,7 @@ function useUsage({ bounds }: UsageRange, by: UsageKey) {
   };
 }
 
-/** What a row without a name is called. */
+/** The label of a row without a name. */
 const NOBODY: Readonly<Record<UsageKey, string>> = {
   model: "No model",
   agent: "No agent",
