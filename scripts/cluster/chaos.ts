@@ -12,7 +12,7 @@ import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
 import { type Stall, longestStall } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
-import { explainUnsettled } from "./unsettled.ts";
+import { explainUnsettled } from "./unfinished-sessions.ts";
 
 export interface ChaosOptions {
   readonly sessions: number;

@@ -12,7 +12,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { BeforeAfter } from "../ui/before-after.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 import { useKeys } from "../ui/use-keys.ts";
 

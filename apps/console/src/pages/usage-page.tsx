@@ -6,7 +6,7 @@ import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { grouped, money } from "../ui/amounts.ts";
 import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { CapsSection } from "../usage/caps-section.tsx";
 import { callCells, costCells, dayTable } from "../usage/day-table.ts";

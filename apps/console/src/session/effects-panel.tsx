@@ -1,6 +1,6 @@
 import { plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { callWords, stateOfCall } from "./call-words.ts";

@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import { visibleLine } from "../text/safe-text.ts";
 import { briefDuration, money, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Marked } from "../ui/marked.tsx";
+import { Marked } from "../ui/highlighted-text.tsx";
 import { StateMark, StateWord } from "../ui/status.tsx";
 import { dayHeading, fullTime, when } from "../ui/times.ts";
 import type { ListedRow } from "./listed-row.ts";

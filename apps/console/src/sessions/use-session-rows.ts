@@ -9,7 +9,7 @@ import { type Asked, agentOf, filterOf, isOnlySkein, sortOf } from "./session-fi
 import { useHistorySearch } from "./use-history-search.ts";
 import type { Pages } from "./pages.ts";
 import { usePages } from "./use-pages.ts";
-import { type Said, useSaid } from "./use-said.ts";
+import { type Said, useSaid } from "./use-text-search.ts";
 
 /** The rows of the session list: matching titles first, then sessions that contain the words. */
 export interface SessionRows {

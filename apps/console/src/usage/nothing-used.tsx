@@ -1,4 +1,4 @@
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { RANGES, type UsageRange } from "./usage-range.ts";
 
 /** Shown for a range without usage; offers the longest range. */

@@ -9,7 +9,7 @@ import {
   partialFrame,
   type StreamEvent,
 } from "@skein/protocol";
-import type { AskedRun } from "./asked-run.ts";
+import type { AskedRun } from "./requested-run.ts";
 
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
 export interface RunSink {
