@@ -4,9 +4,9 @@ import {
   type Failure,
   KnownError,
   NO_USAGE,
-  PICOS_PER_MICRO,
   addPicos,
   isFactType,
+  picosOfTotals,
 } from "@skein/protocol";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { applyToRun } from "./fold-run.ts";
@@ -114,9 +114,8 @@ function apply(state: SessionState, event: Event): void {
     case "checkpoint.created":
       return;
     case "await.answered": {
-      const { cost_micros = 0, cost_picos, reserved_micros = 0 } = event.data;
-      const spent = cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
-      state.delegatedPicos = addPicos(state.delegatedPicos, spent);
+      const { reserved_micros = 0 } = event.data;
+      state.delegatedPicos = addPicos(state.delegatedPicos, picosOfTotals(event.data));
       if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
       // The first answer counts. A second one, or one for a call that is over, changes nothing. A fast subagent may answer
