@@ -115,7 +115,8 @@ function apply(state: SessionState, event: Event): void {
       return;
     case "await.answered": {
       const { reserved_micros = 0 } = event.data;
-      state.delegatedPicos = addPicos(state.delegatedPicos, picosOfTotals(event.data));
+      const spent = picosOfTotals(event.data);
+      state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
       // The first answer counts. A second one, or one for a call that is over, changes nothing. A fast subagent may answer
