@@ -15,6 +15,15 @@ export function microsOf(picos: bigint): number {
   return Number((picos + PICOS_PER_MICRO / 2n) / PICOS_PER_MICRO);
 }
 
+/** The exact amount of totals. The oldest logs have micro-dollars only. */
+export function picosOfTotals(totals: {
+  readonly cost_micros?: number | undefined;
+  readonly cost_picos?: string | undefined;
+}): bigint {
+  const { cost_micros = 0, cost_picos } = totals;
+  return cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
+}
+
 /** Dollars for display. A number has 15 digits, which is enough to display but must not be used in sums. */
 export function dollarsOf(picos: bigint): number {
   return Number(picos) / 1e12;

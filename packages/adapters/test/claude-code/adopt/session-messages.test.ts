@@ -243,7 +243,7 @@ test("in PostgreSQL, in the order of the log, and its rows tell the stream again
     tools: [],
     announces: true,
     contents: new Map(),
-    costBefore: 0,
+    costBefore: 0n,
   });
   const frames = (await store.read(sessionId)).flatMap((event) => framing(event));
   const streamed = frames.flatMap(({ event, data }) => {
