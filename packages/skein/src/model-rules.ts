@@ -22,8 +22,8 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * Where models may be that requests added: on the public internet, at addresses that the operator opened, and for the operator's
- * own tenant on the server's machine, where models at home run.
+ * Where models may be that requests added: on the public internet, at addresses that the operator opened, and for the
+ * operator's own tenant on the server's machine, where models at home run. Reasons: decision 202.
  */
 export function modelPlaces(
   tenant: string,
