@@ -89,7 +89,9 @@ describe("postgres: what can go wrong", () => {
       if (claim.kind !== "leased") throw new Error("The session was not claimed.");
       await other.query("begin; lock table skein.sessions in access exclusive mode");
       let isAnswered = false;
-      const slow = Promise.all([store.get(script.sessionId), store.get(script.sessionId)]).then(() => (isAnswered = true));
+      const slow = Promise.all([store.get(script.sessionId), store.get(script.sessionId)]).then(
+        () => (isAnswered = true),
+      );
       expect(await store.renew([claim.lease])).toEqual([]);
       await store.records.put([{ tenant: "$workers", kind: "worker", id: "a", value: {} }]);
       expect((await store.records.list({ tenant: "$workers", kind: "worker" })).items).toHaveLength(1);
