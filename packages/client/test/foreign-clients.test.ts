@@ -101,7 +101,7 @@ test("eventsource, the package, reads the same frames as the list has events", a
   expect(read).toEqual(expected);
 });
 
-test("eventsource-client reads the same, and goes on where it was after a cut", async () => {
+test("eventsource-client reads the same, and continues where it was after a cut", async () => {
   const { path, expected, ...server } = await hostileSession();
   const cuts = [700, 2000, 300_000, 400_001];
   const url = await withKey(server, cuts);

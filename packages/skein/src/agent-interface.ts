@@ -77,7 +77,7 @@ export interface Agent<Output = unknown> {
   /** Like `run`, as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
   text(prompt: Content, options?: RunOptions & { readonly format?: Format }): AsyncIterable<string>;
   /**
-   * Answers calls that a run waits for, its subagents' included, and goes on with it.
+   * Answers calls that a run waits for, its subagents' included, and continues with it.
    *
    * The result has the disposition of each answer. If all of them are refused, this is an error (`not_awaiting`).
    */

@@ -1,7 +1,7 @@
 import type { Command, Group, Option } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
 
-/** The text of `skein COMMAND --help`, for a terminal of so many columns. */
+/** The text of `skein COMMAND --help`, for a terminal with this many columns. */
 export function helpOf(command: Command, columns: number): string {
   const { name, summary, words = "", forms = [[words, ""]], options = {}, examples, notes } = command;
   const calls = forms.map(([form, about]) => [

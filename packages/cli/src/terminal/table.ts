@@ -11,7 +11,7 @@ export interface Column {
 /** The indent of columns that are below the others because they do not fit beside them. */
 const INDENT = 2;
 
-/** Rows under titles, each column as wide as its widest cell. Columns for which there is no room stand below the others. */
+/** Rows under titles, each column as wide as its widest cell. Columns that do not fit are put below the others. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly Piece[])[],

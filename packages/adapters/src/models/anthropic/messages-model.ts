@@ -40,7 +40,7 @@ export const SILENCE_MS = 300_000;
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 
-/** A model behind the Messages API, whoever sends its requests. */
+/** A model behind the Messages API. `send` makes the requests: directly, or through a cloud. */
 export function createMessagesModel({
   send,
   nameOf,
