@@ -47,8 +47,11 @@ export interface ModelCall {
   readonly maxTokens: number;
   /** The most tokens of thinking; 0 for no thinking. */
   readonly thinkingTokens: number;
-  /** Whether the call is one of several with the same beginning, so that a cache is worth its price. */
-  readonly caches: boolean;
+  /**
+   * How long the provider should keep the beginning of the call for the next one: minutes (`short`) or hours (`long`). `off` for a call
+   * with a beginning of its own, for which a cache is not worth its price. A provider that decides by itself is not asked.
+   */
+  readonly cache: "off" | "short" | "long";
   /** The shape of the final answer, if it has one. */
   readonly output?: OutputFormat;
   /** Settings in the provider's own format, from the agent's configuration. */
