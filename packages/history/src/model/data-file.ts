@@ -20,7 +20,7 @@ export interface DataFile {
 
 /** What is known of a session of another agent before its lines are made. */
 interface Origin {
-  /** Another text as soon as the session has changed. */
+  /** A fingerprint that differs as soon as the session has changed. */
   readonly stamp: string;
   /** About when it last did something. */
   readonly lastMs: number;

@@ -59,7 +59,7 @@ function codeOfStatus(status: number): string {
 /** The error as a failure for a fact. It contains neither our key nor our headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
-  // The clients of the clouds put what their transport threw into an error of their own.
+  // The clouds' clients wrap errors of their transport.
   if (error instanceof Error && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof APIConnectionError)
     return new ModelFailure(
@@ -96,7 +96,7 @@ function codeOf(message: string | undefined): string | undefined {
 }
 
 function isRetryable(status: number | undefined, code: string): boolean {
-  // Asked again without it, the model gets a new one.
+  // A retry without the container gets a new one.
   if (code === "container_gone") return true;
   if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
   return status === 408 || status === 409 || status === 429 || status >= 500;
