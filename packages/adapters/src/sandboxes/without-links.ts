@@ -57,7 +57,7 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
   return isWritten ?? false;
 }
 
-/** The names in a folder; none if it is not there, or a link is on the way. */
+/** The names in a folder; none if it is missing or behind a link. */
 export function namesWithoutLinks(root: string, path: readonly string[]): readonly string[] {
   return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
 }

@@ -109,7 +109,7 @@ export interface MissingResult {
   readonly content: string;
 }
 
-/** The result of a call whose worker is gone, or whose result nobody will bring any more. */
+/** The result of a call whose worker is gone, or whose result will never come. */
 export const LOST_RESULT: MissingResult = { outcome: "unknown", content: UNKNOWN_OUTCOME };
 
 /** The result of a call that is still open when its run ends. */

@@ -66,7 +66,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   let first: string | undefined;
   let several = false;
 
-  /** A new tenant stands before the tenant that was served last, and behind everybody who has waited longer. */
+  /** A new tenant is placed before the tenant that was served last, and behind all that have waited longer. */
   function lineOf(tenant: string): Line {
     if (tenant !== UNKNOWN_TENANT) {
       first ??= tenant;

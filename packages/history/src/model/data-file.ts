@@ -25,7 +25,7 @@ interface Origin {
   /** About when it last did something. */
   readonly lastMs: number;
   readonly cwd: string | null;
-  /** False if the file is not there yet, or not as the session is now. */
+  /** False if the file does not exist yet, or is older than the session. */
   readonly hasLines: boolean;
 }
 
