@@ -20,10 +20,10 @@ export function createCloudSender(client: CloudClient): MessagesSender {
 }
 
 /** How the client of a cloud makes its connections: as the other models do, so that they fail in the same words. */
-export function cloudFetch(hint: string, fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch {
+export function cloudFetch(hint: string, send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
-    const response = await sent(url, init ?? {}, { rejected: rejectedByCloud, hint, fetch });
+    const response = await sent(url, init ?? {}, { send, rejected: rejectedByCloud, hint });
     checkStream(response, url);
     return response;
   };

@@ -1,6 +1,7 @@
 import { createSign } from "node:crypto";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import { isJsonObject } from "@skein/protocol";
+import { type Answer, type Sender, httpRequest } from "../http-request.ts";
 import { sent } from "../stream-request.ts";
 
 export interface AccessTokenDeps {
@@ -19,7 +20,10 @@ const LIFETIME_S = 3600;
 const SPARE_MS = 60_000;
 
 /** Access tokens of Google: the given one, or those for which a service account signs. */
-export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): { current(): Promise<string> } {
+export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): {
+  current(): Promise<string>;
+} {
+  const send: Sender = fetch ?? httpRequest;
   const account = key.trimStart().startsWith("{") ? accountOf(key) : undefined;
   let known: { readonly token: string; readonly until: number } | undefined;
 
@@ -33,7 +37,7 @@ export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDe
         headers: { "content-type": "application/x-www-form-urlencoded" },
         body: new URLSearchParams({ grant_type: GRANT, assertion: assertionOf(account, at) }).toString(),
       },
-      { rejected, hint: "Google gives no access token without it.", fetch },
+      { send, rejected, hint: "Google gives no access token without it." },
     );
     const said = parsedOrUndefined(await response.text());
     const token = isJsonObject(said) ? said["access_token"] : undefined;
@@ -78,7 +82,7 @@ function assertionOf({ email, privateKey, keyId, address }: Account, at: number)
   }
 }
 
-function rejected({ status }: Response, text: string): ModelFailure {
+function rejected({ status }: Answer, text: string): ModelFailure {
   const said = parsedOrUndefined(text);
   const why = isJsonObject(said) ? (said["error_description"] ?? said["error"]) : undefined;
   const reason = typeof why === "string" ? why : `status ${status}`;
