@@ -30,9 +30,9 @@ Examples:
 
 const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
-/** Speaks for five minutes: long enough to be looked at. */
+/** An answer of five minutes, long enough to be measured. */
 const LONG = `Speak. ${script([{ text: "Word. ".repeat(1500), chunk: 6, chunkDelayMs: 200 }])}`;
-/** At work, and silent: what is measured must not depend on how long it has been going on. */
+/** Busy without output, so that the measurement does not depend on the elapsed time. */
 const THINKING = `Think. ${script([{ text: "Later.", delayMs: 600_000 }])}`;
 
 interface Bench {
@@ -63,7 +63,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     mkdirSync(path);
     return path;
   };
-  // What is published has no types to strip: a server that has to do that first holds 20 MB for it ever after.
+  // Compiled files, as they are published: stripping types would cost the server 20 MB of memory.
   process.env["NODE_COMPILE_CACHE"] ??= folder();
   const bench: Bench = { folder, apiUrl: simulator.url, quick: values.quick };
   const parts: Record<(typeof PARTS)[number], (bench: Bench) => Promise<readonly Result[]>> = {
@@ -92,7 +92,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
   const [bare, cold, ahead]: [number[], number[], number[]] = [[], [], []];
   const pairs = quick ? 5 : 20;
   const ours = async (options: object): Promise<number> => {
-    // Nothing may be starting, neither for us nor against us.
+    // Waits until no process is starting.
     await quiet(server.pid, 500);
     let first = 0;
     await server.stream("/api/v1/query", { prompt: HELLO, ...options }, (event, ms) => {
@@ -100,7 +100,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
     });
     return first;
   };
-  // One more of each, which is not counted: files are read from the disk for the first time.
+  // One more of each is not counted, because files are read from the disk for the first time.
   for (let pair = -1; pair < pairs; pair++) {
     await quiet(server.pid, 500);
     const session = bareSession(folder(), apiUrl);

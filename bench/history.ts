@@ -86,7 +86,11 @@ function usageRows(folder: string, work: string, tools: string | undefined): Row
   const goal = { ms: theirs?.ms, mb: 150 };
   return [
     ["usage: ccusage 20.0.24, whole command", theirs],
-    ["usage: cold, whole process", wholeProcess(folder, work, "usage"), goal],
+    [
+      "usage: cold, whole command",
+      ownCommand(["history", "usage", "--root", folder, "--no-cache", "--json"], work),
+      goal,
+    ],
     ["usage: cold, the call alone, first", ours.first],
     ["usage: cold, the call alone, then", ours.cold, { ms: theirs?.ms }],
     ["usage: again, nothing changed", ours.again, { ms: 50 }],
@@ -210,15 +214,14 @@ function inProcess(folder: string, work: string, what: string, index?: string): 
   return { first: figure("first"), cold: figure("cold"), again: { ...figure("again"), mb: 0 } };
 }
 
-function wholeProcess(folder: string, work: string, what: string): Figure {
-  return whole(process.execPath, [...childArgs, folder, work, what, "once"], {});
+/** The command as its users start it, from Node's start to its end. */
+function ownCommand(args: readonly string[], work: string): Figure {
+  const command = join(import.meta.dirname, "../packages/cli/bin/skein.js");
+  return whole(process.execPath, [...flags, command, ...args], { SKEIN_DATA_DIR: join(work, "data") });
 }
 
-const childArgs = [
-  "--conditions=@skein/source",
-  "--disable-warning=ExperimentalWarning",
-  join(import.meta.dirname, "history/child.ts"),
-];
+const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning"];
+const childArgs = [...flags, join(import.meta.dirname, "history/child.ts")];
 
 function child(args: readonly string[]): string {
   const result = spawnSync(process.execPath, [...childArgs, ...args], { encoding: "utf8" });

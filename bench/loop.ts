@@ -79,7 +79,7 @@ async function turns(
   const ours: number[] = [];
   const bare: number[] = [];
   const first: number[] = [];
-  // Warm first, both of them: what is compiled on the way is no overhead of a turn.
+  // Both are warmed up first, because compiling code is not part of a turn.
   for (let i = 0; i < 150; i++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   counts.clear();
   for (let i = 0; i < count; i++) {
@@ -164,7 +164,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
         ours: () => timed(() => agent.run(PROMPT, { sessionId })),
         bare: () => timed(async () => (history = await bareTurn(url, history))),
       };
-      // In turns the first one: what the one before left to be cleaned up is paid for by whoever comes next.
+      // They alternate in who goes first, because the second pays for the garbage of the first.
       const order = turn % 2 === 0 ? (["ours", "bare"] as const) : (["bare", "ours"] as const);
       const times = { ours: 0, bare: 0 };
       for (const which of order) times[which] = await measured[which]();

@@ -182,14 +182,14 @@ export function sweepAbandoned(prefix: string): void {
     try {
       if (isAlive(Number(readFileSync(join(folder, PID_OF_STARTER), "utf8")))) continue;
     } catch {
-      // Without the file it is one that is being made right now, or a remnant of it.
+      // A folder without the file is being created, or was left unfinished.
       if (Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 60_000) continue;
     }
     remove(folder);
   }
 }
 
-/** A folder that another user left is that user's to remove. */
+/** A folder of another user is left to that user. */
 function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });

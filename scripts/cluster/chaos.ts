@@ -18,9 +18,12 @@ export interface ChaosOptions {
   readonly sessions: number;
   /** How many of them are Claude Code's. */
   readonly claude?: number;
-  /** Each session gets so many at least, and as many as fit into the time of the faults. */
+  /** The least number of prompts for each session. It gets more while faults go on. */
   readonly prompts: number;
-  /** How long a session thinks between an answer and its next prompt (ms): many sessions would otherwise only show how slow the machine is. */
+  /**
+   * The pause between an answer and the next prompt, in milliseconds. Without it many sessions would only measure the
+   * machine.
+   */
   readonly thinkMs?: number;
   readonly strikes: number;
   /** Between the end of a fault and the next one. */
@@ -28,10 +31,10 @@ export interface ChaosOptions {
   readonly postgresDownMs: number;
   readonly seed: number;
   readonly restateNodes?: number;
-  /** How long everything may still take when the faults are over; then it is said what stands still. */
+  /** How long the sessions may take to end after the last fault. After that the unfinished ones are reported. */
   readonly settleMs?: number;
   readonly say?: (line: string) => void;
-  /** Which faults, by a part of their name; all unless told. */
+  /** Selects faults by a part of their name. Default: all. */
   readonly only?: readonly string[];
 }
 
@@ -72,7 +75,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     const claude = new Map<string, string>();
     const pace = { operations, streams, claude, folder, calm: calm.signal, over: over.signal };
     const working = work(client, options, pace);
-    // Whatever goes wrong in it is thrown where it is waited for.
+    // Errors are thrown where the promise is awaited.
     working.catch(() => undefined);
     const { struck, outages } = await strike(cluster, options, say);
     calm.abort();
@@ -115,7 +118,7 @@ interface Work {
   readonly streams: readonly Stream[];
 }
 
-/** No fault ends a process of Skein but the one that kills it. */
+/** A process of Skein may end only because of the fault that kills it. */
 function endedByItself(name: string): Violation {
   return { invariant: "I16", sentence: `${name} ended by itself: see its log.`, evidence: { name } };
 }
@@ -135,7 +138,7 @@ interface Pace {
   readonly folder: string;
   /** The faults are over: no session gets another prompt. */
   readonly calm: AbortSignal;
-  /** Nobody waits any longer. */
+  /** The campaign is over: followers stop. */
   readonly over: AbortSignal;
 }
 

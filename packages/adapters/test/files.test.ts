@@ -92,7 +92,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(await files.get(put.storagePath)).toEqual(bytes);
   });
 
-  test("an id that is a path becomes a fingerprint, and two of them stay two", async () => {
+  test("an id that is a path is replaced by its hash, and different ids stay different", async () => {
     const files = await open();
     const one = await files.put({ sessionId, fileId: "../../a", filename: "x", bytes });
     const two = await files.put({ sessionId, fileId: "../../b", filename: "x", bytes });
@@ -100,7 +100,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(one.storagePath).not.toBe(two.storagePath);
   });
 
-  test("refuses a session that is none and a place that is not its own", async () => {
+  test("an invalid session id and a path outside the session are rejected", async () => {
     const files = await open();
     const put = files.put({ sessionId: "../..", fileId: "f", filename: "x", bytes });
     await expect(put).rejects.toMatchObject({ code: "invalid" });
@@ -117,7 +117,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(failure.message).not.toContain(storagePath);
   });
 
-  test("gives a file by its session and name, and tells which sessions have files", async () => {
+  test("a file is found by its session and name, and sessions with files are listed", async () => {
     const files = await open();
     const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b72";
     const { storagePath } = await files.put({ sessionId, fileId: "file_7", filename: "chart.png", bytes });
@@ -130,7 +130,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     await files.check?.();
   });
 
-  test("removes the files of one session, and those alone", async () => {
+  test("only the files of the deleted session are removed", async () => {
     const files = await open();
     const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";
     const names = ["a.csv", "b <&> 'ü'.csv"];
@@ -162,7 +162,7 @@ test("a file in a folder that another machine mounts elsewhere is found under th
   expect(await createFolderFileStore({ folder: mounted }).get(storagePath)).toEqual(bytes);
 });
 
-test("a folder does not follow links out of itself, and not a sibling whose name begins the same", async () => {
+test("a folder does not follow links to the outside, nor to a sibling whose name begins the same", async () => {
   const parent = await tempFolder();
   const folder = join(parent, "mem");
   const files = createFolderFileStore({ folder });

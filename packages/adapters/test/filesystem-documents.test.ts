@@ -269,7 +269,7 @@ test("1,200 conversations list in order, with three digits as long as they suffi
   expect(statSync(join(conversations, "0001.json")).mtimeMs).toBe(first);
 });
 
-test("a deleted session leaves no document, its fork keeps its own, and strangers without a log are removed", async () => {
+test("a deleted session leaves no document, its fork keeps its own, and documents without a log are removed", async () => {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
   const [gone, kept] = [scriptOn(store), scriptOn(store)];

@@ -31,7 +31,7 @@ async function tokenServer(answer: { readonly status: number; readonly body: obj
   return { asked, address, key };
 }
 
-test("a service account signs for a token, which is used until a minute before its end", async () => {
+test("a token is requested with a service account's signature, and used until a minute before it expires", async () => {
   const { asked, address, key } = await tokenServer({ status: 200, body: { access_token: "t", expires_in: 600 } });
   let now = 1_000_000_000_000;
   const tokens = createAccessTokens({ key, now: () => now });
@@ -51,7 +51,7 @@ test("a service account signs for a token, which is used until a minute before i
   expect(asked).toHaveLength(2);
 });
 
-test("a token that Google refuses, and a key that is no service account's, fail with what is wrong", async () => {
+test("a token that Google rejects, and an invalid service account key, fail with the reason", async () => {
   const { key } = await tokenServer({ status: 400, body: { error_description: "Invalid JWT Signature" } });
   await expect(createAccessTokens({ key }).current()).rejects.toMatchObject({
     retryable: false,

@@ -68,7 +68,7 @@ export const skein: Group = {
     },
     {
       name: "adopt",
-      summary: "Copy a session of Claude Code into Skein",
+      summary: "Copy a session of Claude Code or another coding agent into Skein",
       load: async () => (await import("./commands/adopt.ts")).adopt,
     },
     {
@@ -88,17 +88,17 @@ export const skein: Group = {
     },
     {
       name: "history",
-      summary: "Claude Code's sessions: find, read, price, export, move and archive them",
+      summary: "Sessions of Claude Code, Codex and 12 other coding agents: find, read, price, export",
       load: async () => (await import("./commands/history.ts")).history,
     },
     {
       name: "sql",
-      summary: "Ask questions in SQL about sessions of Claude Code and of Skein",
+      summary: "Ask questions in SQL about sessions of coding agents and of Skein",
       load: async () => (await import("./commands/sql.ts")).sql,
     },
     {
       name: "mcp",
-      summary: "Let Claude Code search its own past sessions, over MCP",
+      summary: "Let Claude Code search past sessions, over MCP",
       load: async () => (await import("./commands/mcp.ts")).mcp,
     },
     {
@@ -110,7 +110,7 @@ export const skein: Group = {
   examples: [
     ["skein serve", "The platform API on 127.0.0.1:7433"],
     ['skein run "How much is 2+2?"', "One prompt, with a simulated model unless ANTHROPIC_API_KEY is set"],
-    ["skein history list", "Claude Code's sessions on this machine"],
+    ["skein history list", "The sessions of coding agents on this machine"],
   ],
   notes: '"skein --version" prints the version.',
 };

@@ -77,11 +77,11 @@ test.each([
   [["keys", "make", "a", "--scope", "god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--tenant", "$keys"], 2, /--tenant takes a tenant/],
-])("skein %j is a sentence and exit code %i", async (args, code, sentence) => {
+])("skein %j is rejected with a sentence and exit code %i", async (args, code, sentence) => {
   expect(await skein(folder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 
-test("what hooks of a tenant are signed with is made once and shown to the operator", async () => {
+test("the signing secret of a tenant's hooks is created once and shown to the operator", async () => {
   const data = folder();
   const first = await skein(data, "keys", "hook-secret");
   expect(first.out).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
@@ -90,7 +90,7 @@ test("what hooks of a tenant are signed with is made once and shown to the opera
   expect((await skein(data, "keys", "hook-secret", "--tenant", "$keys")).code).toBe(2);
 });
 
-test("doctor says what is there, what is not yet and what is wrong", async () => {
+test("doctor reports what works, what is not set up yet and what is wrong", async () => {
   const data = folder();
   const fresh = await skeinProcess(data, "doctor", "--port", "0", "--data", data);
   expect(fresh.code).toBe(0);

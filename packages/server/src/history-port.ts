@@ -27,7 +27,7 @@ export interface AdoptTo {
 export interface HistoryPort {
   /** Names of keys that may read the history, besides admin keys. */
   readonly keys: readonly string[];
-  /** The folders that the operator opened; empty where they are the usual ones of his user. */
+  /** The folders that the operator configured; empty for the default folders of the server's user. */
   readonly roots: readonly string[];
   list(query: z.output<typeof HistoryQuery>, signal: AbortSignal): Promise<string>;
   get(sessionId: string, signal: AbortSignal): Promise<string>;

@@ -197,6 +197,6 @@ test("the operator opens addresses and variables to requests", async () => {
   const tested = await again("POST", `/v1/models/${String(model?.["id"])}/test`);
   expect(tested.body.data[0]).toMatchObject({
     outcome: "fails",
-    detail: expect.stringContaining("not a place on the public internet"),
+    detail: expect.stringContaining("not an address of the public internet"),
   });
 });

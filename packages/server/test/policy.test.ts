@@ -107,7 +107,7 @@ test("a key whose rules have only the loop runs its agents, within its models, a
 
 test("a folder that is opened for reading takes a sandbox, and the audit log has what was refused", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt, cwd: "docs" });
-  const sentence = "opened this folder for reading only, which takes a sandbox";
+  const sentence = "allows only reading in this folder, which needs a sandbox";
   expect(JSON.stringify(body)).toContain(sentence);
   const { body: audit } = await server.call("GET", "/v1/audit?action=sandbox.refuse");
   expect(audit.data).toContainEqual(

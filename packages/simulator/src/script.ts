@@ -1,4 +1,4 @@
-/** The script that a prompt may carry: what the model says at each of its steps. README.md has the reference. */
+/** The script in a prompt: the model's answer at each step. README.md has the reference. */
 import { ApiError } from "./api-error.ts";
 import { isObject, type Block, type JsonObject, type StopReason, type Usage } from "./wire.ts";
 
@@ -33,9 +33,9 @@ export interface Step {
   readonly cut?: CutFault;
   /** Silence that never ends: `true` from the start, or after some deltas. */
   readonly hang?: true | HangFault;
-  /** The answer ends as if it were whole, but before its end is said: `true` after all deltas, or after some. */
+  /** The connection ends normally, but the answer lacks its final event: `true` after all deltas, or after some. */
   readonly endEarly?: true | EndEarlyFault;
-  /** Something else than an answer, with status 200. */
+  /** A response with status 200 that is not an answer. */
   readonly instead?: InsteadFault;
   /** How the answer differs from what OpenAI itself sends. Only in Chat Completions, but for `changingIds`. */
   readonly quirks?: Quirks;

@@ -65,7 +65,7 @@ const gemini = (name: string) => createGoogle({ baseURL: `${simulator.url}/v1bet
 const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));
 
 test.each(pairs)(
-  "a session that %s begins and %s goes on with, and back: every request is taken, usage and money are exact",
+  "a session that changes from %s to %s and back: every request is accepted, and usage and cost are exact",
   async (one, other) => {
     const label = `${one} then ${other}`;
     const store = await storeWithModels();
@@ -137,7 +137,7 @@ describe("the catalog", () => {
     expect(catalogOf({ isGateway: true }).named("default", "mistral/large")).toBe(claude);
   });
 
-  test("a model that nobody knows, and one whose key is missing, fail at once with what to do", async () => {
+  test("an unknown model, and one whose key is missing, fail at once and say what to do", async () => {
     expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
     expect(await failing("groq/x")).toContain("GROQ_API_KEY");
     expect(await failing("bedrock/x")).toContain("AWS_BEARER_TOKEN_BEDROCK");
@@ -147,7 +147,7 @@ describe("the catalog", () => {
     expect(await failing("vertex/x", { keyIn, configured })).toContain("ANTHROPIC_VERTEX_PROJECT_ID");
   });
 
-  test("a model of the configuration stands before one that was added, and one that was added is seen soon", async () => {
+  test("a model of the configuration takes precedence over an added one, and an added one is seen soon", async () => {
     let now = 0;
     const { records } = createMemoryStore();
     const catalog = catalogOf({ records, now: () => now });

@@ -24,7 +24,7 @@ interface HistoryInspectorProps {
   readonly details: HistoryDetails | undefined;
   readonly agentId: string | null;
   readonly panel: PanelProps;
-  /** Whether the beginning of the transcript was not read yet: sums are those of what was. */
+  /** Whether the beginning of the transcript was not read yet, so that totals are incomplete. */
   readonly isPartial: boolean;
 }
 

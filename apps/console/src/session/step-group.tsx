@@ -8,7 +8,10 @@ import type { Item, SessionView, Step } from "./view.ts";
 const LONG = 10;
 const LEFT_OPEN = 5;
 
-/** Up to which step each long run is folded. Decided once, when the session was read: what grows is not folded under the reader. */
+/**
+ * Up to which step each long run is folded. Decided once, when the session was loaded, so that nothing folds while it
+ * is read.
+ */
 export function groupSteps(view: SessionView): Map<string, number> {
   const counts = new Map<string, number>();
   for (const step of view.steps)

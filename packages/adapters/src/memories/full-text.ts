@@ -6,7 +6,7 @@ import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-mem
 export interface FullTextMemoryOptions {
   /** The file that holds the memories; without one they last as long as the process. */
   readonly file?: string;
-  /** How many memories are put before the model at most. */
+  /** The largest number of memories that the model is shown. */
   readonly limit?: number;
   readonly now?: () => number;
 }

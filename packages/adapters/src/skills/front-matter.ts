@@ -48,7 +48,7 @@ function valueOf(key: string, first: string, more: readonly string[]): string {
     if (inside === undefined) throw new Error(`The quote of "${key}" does not end.`);
     return inside.replaceAll("''", "'");
   }
-  // YAML takes ": " in a plain text for another field: an editor that shows the file would show something else.
+  // In YAML, ": " in a plain text begins another field, so other programs would read the file differently.
   if (first !== "" && /:(?:\s|$)/.test(text))
     throw new Error(`The text of "${key}" has a colon followed by a space. Put it into quotes.`);
   return text.replace(/\s+#.*$/, "");

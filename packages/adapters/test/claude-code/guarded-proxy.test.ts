@@ -74,7 +74,7 @@ async function proxyWith(places: Parameters<typeof createGuardedProxy>[0]) {
   return { url: proxy.url, plain, connect };
 }
 
-test("what may be reached is, and neither its password nor its headers go on", async () => {
+test("the proxy connects to an allowed address, and forwards neither its password nor its headers", async () => {
   const { port, calls } = await listener();
   const proxy = await proxyWith({ ...here, lookup: meaning(["127.0.0.1"]) });
   const { status, text, seen } = await proxy.plain(`http://mcp.example.com:${port}/mcp`, "hello");
@@ -84,7 +84,7 @@ test("what may be reached is, and neither its password nor its headers go on", a
   expect(await proxy.connect(`mcp.example.com:${port}`)).toBe(200);
 });
 
-test("whoever does not have the password is refused", async () => {
+test("a request without the password is rejected", async () => {
   const { port, calls } = await listener();
   const proxy = await proxyWith(here);
   const url = `http://127.0.0.1:${port}/`;
@@ -103,7 +103,7 @@ describe("a private address is not reached", () => {
     expect(calls).toEqual([]);
   });
 
-  test("by a name, whatever that meant before: 0 of 100", async () => {
+  test("a private address is not reached by a name that resolves differently each time: 0 of 100", async () => {
     const { port, calls } = await listener();
     let connections = 0;
     const raw = createTcpServer(() => (connections += 1));

@@ -26,7 +26,7 @@ async function startServer(...args: readonly string[]): Promise<ChildProcess> {
   return server;
 }
 
-test("after a kill -9 of the server another one, with nothing but the store, takes each session up: nothing is doubled, nothing is left open", async () => {
+test("after kill -9 of the server, another server with only the store resumes each session: nothing is repeated or left open", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const [home, cwd] = [folder(), folder()];

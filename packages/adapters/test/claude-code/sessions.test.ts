@@ -34,7 +34,7 @@ test("a second prompt goes to the same process, and one after its end resumes th
   expect(Number(state.costPicos)).toBeGreaterThan(0);
 }, 120_000);
 
-test("a process is started ahead for the next session like the last one: whoever takes its id has it at once", async () => {
+test("a process is started in advance for the next session of the same kind, which takes its id", async () => {
   const pids: number[] = [];
   const world = await createWorld({ children: { maxAhead: 1 }, ...spawning(pids) });
   await world.run(play({ text: "One." }), { system_prompt: "You weave." });
@@ -107,7 +107,7 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Here again.");
 }, 120_000);
 
-test("a process that stands still when it gets a prompt is ended, and the next one gets an answer", async () => {
+test("a process that hangs when it gets a prompt is ended, and the next prompt gets an answer", async () => {
   const pids: number[] = [];
   const world = await createWorld({ ...spawning(pids), firstWordMs: 15_000 });
   const { sessionId } = await world.run(play({ text: "One." }));
@@ -119,7 +119,7 @@ test("a process that stands still when it gets a prompt is ended, and the next o
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
 }, 120_000);
 
-test("a driver that lost its lease ends its child at once, and whoever has the session next takes the run up", async () => {
+test("a driver that lost its lease ends its child at once, and the next driver resumes the run", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, effects } = await world.inMidCall();
@@ -134,7 +134,7 @@ test("a driver that lost its lease ends its child at once, and whoever has the s
   expect(pids).toHaveLength(2);
 }, 120_000);
 
-test("a run that was taken up and killed again goes on: what the process before had only begun does not count", async () => {
+test("a run that was resumed and killed again continues: unfinished work of the last process does not count", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();
@@ -171,7 +171,7 @@ test("a run that was taken up and killed again goes on: what the process before 
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("It said: nobody knows");
 }, 120_000);
 
-test("a session whose process died before the log had a word of it begins again, over the file that was left", async () => {
+test("a session whose process died before its first append begins again, although a file was left", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
   const project = join(world.home, "default", "projects", world.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"));
@@ -181,7 +181,7 @@ test("a session whose process died before the log had a word of it begins again,
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Here.");
 }, 120_000);
 
-test("a cancel interrupts the turn, and the process lives on", async () => {
+test("a cancel interrupts the turn, and the process stays", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();
@@ -199,7 +199,7 @@ test("a cancel interrupts the turn, and the process lives on", async () => {
   expect(pids).toHaveLength(1);
 }, 120_000);
 
-test("drafts are published while the model speaks, an overload is told, and an API that fails ends the run with its status", async () => {
+test("drafts are published while the model answers, an overload is reported, and a failing API ends the run with its status", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
   const pieces: string[] = [];
@@ -221,7 +221,7 @@ test("drafts are published while the model speaks, an overload is told, and an A
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("And on.");
 }, 120_000);
 
-test("a subagent's words are kept apart from the transcript, and its cost is the session's", async () => {
+test("a subagent's messages are not in the session's transcript, and its cost counts for the session", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(
     play(

@@ -31,7 +31,7 @@ async function steered(world: World, sessionId: string): Promise<string> {
   return messageId;
 }
 
-test("the model reads it with the next result, in the same run; a resumed session knows it", async () => {
+test("the model reads a steering prompt with the next result, in the same run, and a resumed session remembers it", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, go } = await working(world);
@@ -58,7 +58,7 @@ test("the model reads it with the next result, in the same run; a resumed sessio
   expect(times(world)).toBe(1);
 }, 60_000);
 
-test("a Claude Code that does not say when it took the prompt in has it in its transcript", async () => {
+test("a steering prompt that Claude Code does not report is found in its transcript", async () => {
   const spawn = await spawnThrough(async ({ type }) => type !== "command_lifecycle");
   const world = await createWorld({ spawn });
   const { sessionId, runId, go } = await working(world);
@@ -71,7 +71,7 @@ test("a Claude Code that does not say when it took the prompt in has it in its t
   expect((await world.sessions.state(sessionId)).runs).toBe(2);
 }, 60_000);
 
-test("in a turn without calls it waits for a run of its own", async () => {
+test("in a turn without calls a steering prompt gets a run of its own", async () => {
   const world = await createWorld();
   const { sessionId, runId } = await world.sessions.begin(
     claudeAgent({ cwd: world.cwd }),
@@ -88,7 +88,7 @@ test("in a turn without calls it waits for a run of its own", async () => {
   expect(times(world)).toBe(1);
 }, 60_000);
 
-test("a worker that loses its session with it in hand loses nothing, and says nothing twice", async () => {
+test("a worker that loses its session neither loses nor repeats a steering prompt", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await working(world);

@@ -28,7 +28,7 @@ async function startServer(...args: readonly string[]) {
   return server;
 }
 
-test("no effect of a stopped server's child comes after another server took the session up", async ({ skip }) => {
+test("no effect of a stopped server's child happens after another server took the session", async ({ skip }) => {
   const sandbox = await openNone();
   if (!sandbox?.walls.processes) skip(sandbox?.walls.summary);
   const simulator = await createSimulator();
@@ -62,7 +62,7 @@ test("no effect of a stopped server's child comes after another server took the 
   expect(await sessions.events(sessionId)).toHaveLength(events.length);
 }, 180_000);
 
-test("a server that stops in the middle of an answer writes down what the stream told of it, and leaves the run open", async () => {
+test("a server that stops in the middle of an answer stores its reported usage, and leaves the run open", async () => {
   const { host, sessions, simulator, cwd, stop } = await createWorld();
   const text = "Once upon a time. ".repeat(400);
   const { sessionId } = await sessions.begin(claudeAgent({ cwd }), play({ text, chunk: 6, chunkDelayMs: 40 }));
@@ -89,7 +89,7 @@ test("a server that stops in the middle of an answer writes down what the stream
   expect((await sessions.state(sessionId)).run).not.toBeNull();
 }, 60_000);
 
-test("what an answer that broke off may have cost is reserved where the length of answers was set for all", async () => {
+test("the possible cost of an interrupted answer is reserved if the length of answers is limited", async () => {
   const most = 5000;
   const environment = { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(most) };
   const { host, sessions, simulator, cwd, ended, again } = await createWorld({ environment });

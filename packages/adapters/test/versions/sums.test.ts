@@ -106,7 +106,7 @@ async function rollUp(): Promise<number> {
   return (await client.query<{ runs: number }>("select skein.roll_up(1000) as runs")).rows[0]?.runs ?? -1;
 }
 
-test("sums say the same as counting every row: before they are added up, afterwards, and when sessions are deleted", async () => {
+test("sums equal the count of every row: before and after they are added up, and when sessions are deleted", async () => {
   const store = await opened();
   const sessions: string[] = [];
   for (const { day, ...opened } of [
@@ -156,7 +156,7 @@ test("a run that is corrected after it was added up is in the sums once, as it i
   await expectSame(store);
 });
 
-test("what servers of the version before write is in the sums", async () => {
+test("rows that servers of the previous version write are in the sums", async () => {
   const store = await opened();
   const script = createScript({ store: before, ids });
   await script.create();

@@ -9,7 +9,7 @@ import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
 import type { SourceNames } from "./history/with-agents.ts";
 
-/** `skein adopt`. */
+/** `skein adopt`: makes a session of Skein from a session of Claude Code or another agent. */
 export const adopt = storeCommand({
   name: "adopt",
   words: "SESSION",

@@ -6,7 +6,7 @@ import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
 import { storeUrlFor } from "../terminal/session-command.ts";
 import { JSON_OPTION, STORE_OPTION } from "../terminal/shared-options.ts";
 
-/** `skein backup`. */
+/** `skein backup`: copies a store to a folder. */
 export const backup = defineCommand({
   name: "backup",
   words: "FOLDER",
@@ -29,7 +29,7 @@ export const backup = defineCommand({
   },
 });
 
-/** `skein restore`. */
+/** `skein restore`: makes a store from a backup. */
 export const restore = defineCommand({
   name: "restore",
   words: "FOLDER",

@@ -46,7 +46,7 @@ type SqlCall = Call<typeof OPTIONS>;
 /** `skein sql`: one question over everything. The statements are the caller's own and run with the caller's rights. */
 export const sql = defineCommand({
   name: "sql",
-  summary: "Ask questions in SQL (DuckDB) about Claude Code's sessions and about Skein's sessions.",
+  summary: "Ask questions in SQL (DuckDB) about sessions of coding agents and of Skein.",
   forms: [
     ['"SELECT …"', "One question"],
     ["-f FILE", "The statements in a file"],

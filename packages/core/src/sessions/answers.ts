@@ -66,7 +66,7 @@ export async function answerAwait(
         "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
       );
     if (updatedInput && (kind !== "approval" || !isApproval(given)))
-      throw new KnownError("invalid", "updated_input: Only an answer that approves a call gives it another input.");
+      throw new KnownError("invalid", "updated_input: Only an answer that approves a call may change its input.");
     const event = { ...awaitAnswered(data), id: ids() };
     try {
       // `expect` makes sure that only one of two clients that both saw the await open is accepted.

@@ -75,6 +75,7 @@ const databases: Readonly<Record<string, readonly (readonly [sql: string, databa
 };
 
 export const agentNames = [
+  "claude-code",
   "claude-desktop",
   "codex",
   "opencode",

@@ -5,7 +5,7 @@ import { createIdempotency } from "../../src/http/idempotency.ts";
 
 const HOUR = 3600 * 1000;
 
-test("an answer is kept for 24 hours at least and gone after 48, also when the server was off for weeks", async () => {
+test("a response is kept for at least 24 and at most 48 hours, also if the server was off for weeks", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T23:59:00Z");
   const idempotency = createIdempotency({ records, now: () => time, ids: createIds(), report: () => {} });

@@ -13,7 +13,7 @@ import { encodedBody } from "./encoded-body.ts";
 
 const CACHED = { type: "ephemeral" };
 
-/** A prepared call, which can also be written out faster than `JSON.stringify` does it. */
+/** A prepared call that can be serialised faster than by `JSON.stringify`. */
 interface MessagesCall extends PreparedCall {
   /** The body with `stream: true` as the bytes of its JSON. */
   readonly encoded: () => Uint8Array;
@@ -57,7 +57,7 @@ export function messagesBody(
   };
 }
 
-/** Thinking of its own is known by its mark, which is ours and not the provider's. */
+/** Thinking of the model itself is recognised by a mark, which Skein sets and not the provider. */
 function withoutCarry({ role, content }: Turn): Turn {
   if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
   return { role, content: content.map(({ carry: _, ...block }) => block) };
@@ -70,7 +70,7 @@ function systemOf(system: string, { caches }: ModelCall): unknown {
 /** The smallest budget that the API takes. */
 const LEAST_THINKING = 1024;
 
-/** A budget for thinking that leaves room for an answer, or none where there is not enough for both. */
+/** A budget for thinking that leaves room for an answer. None if the limit is too small for both. */
 function thinkingOf(
   { turns, thinkingTokens, maxTokens }: ModelCall,
   abilities: ModelAbilities,
@@ -86,7 +86,7 @@ function thinkingOf(
   return { fields: { thinking: { type: "enabled", budget_tokens: budget } }, leftOut: [] };
 }
 
-/** The calls whose results are the last that the model is shown. */
+/** The calls whose results are at the end of the conversation. */
 function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
   const [asked, results] = turns.slice(-2);
   if (asked?.role !== "assistant" || results?.role !== "user") return [];
@@ -96,7 +96,7 @@ function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
 /**
  * Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it.
  *
- * Before the first of them everything is as it was: so many turns are settled.
+ * The turns before the first breakpoint do not change any more: their number is `settled`.
  */
 function withBreakpoints(turns: readonly Turn[]): { readonly messages: readonly Turn[]; readonly settled: number } {
   const messages = [...turns];

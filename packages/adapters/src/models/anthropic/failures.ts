@@ -23,13 +23,16 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
   validationException: "invalid_request_error",
 };
 
-/** A request that a cloud rejected: in its own words if the cloud did so itself, in those of the Messages API otherwise. */
+/**
+ * A request that a cloud rejected: in the cloud's own format if the cloud itself rejected it, otherwise in the format
+ * of the Messages API.
+ */
 export function rejectedByCloud({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
     | { message?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
   const told = [said?.error?.message, said?.message].find((each) => typeof each === "string" && each !== "");
-  const message = (told as string | undefined) ?? `The cloud of the model answered with the status ${status}.`;
+  const message = (told as string | undefined) ?? `The model's cloud answered with status ${status}.`;
   const type = said?.error?.type;
   const code = codeOf(message) ?? (typeof type === "string" ? type : codeOfStatus(status));
   return new ModelFailure(

@@ -6,9 +6,9 @@ export interface BedrockOptions {
   readonly region: string;
   /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY` with `:SESSION_TOKEN` behind it if there is one. */
   readonly key: string;
-  /** Another address than the region's own. */
+  /** An address instead of the region's own. */
   readonly url?: string | undefined;
-  /** Who makes the connections; the runtime unless told. */
+  /** Makes the connections. Default: the runtime's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 

@@ -16,13 +16,11 @@ const GOOGLE = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_S = 3600;
-/** A token that ends sooner is replaced before it is used. */
+/** A token that expires sooner than this is replaced before it is used. */
 const SPARE_MS = 60_000;
 
-/** Access tokens of Google: the given one, or those for which a service account signs. */
-export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): {
-  current(): Promise<string>;
-} {
+/** Access tokens of Google: the given one, or tokens that are requested with the signature of a service account. */
+export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): { current(): Promise<string> } {
   const send: Sender = fetch ?? httpRequest;
   const account = key.trimStart().startsWith("{") ? accountOf(key) : undefined;
   let known: { readonly token: string; readonly until: number } | undefined;

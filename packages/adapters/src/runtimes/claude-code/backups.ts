@@ -10,7 +10,7 @@ import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 /** Where Claude Code keeps the copies, in its configuration folder. */
 const FOLDER = "file-history";
 
-/** Larger ones stay where they are; a rewind of such a file needs the machine that made the copy. */
+/** Larger copies are not stored in the log; a rewind of such a file needs the machine that made the copy. */
 const MAXIMUM_BYTES = 8 * 1024 * 1024;
 
 /** The copies that these entries name. */

@@ -10,7 +10,7 @@ export function withChecksum(json: string): Buffer {
   return Buffer.concat([body, Buffer.from(`${seal(crc32(body))}\n`)]);
 }
 
-/** The object of a line, or undefined if the line is not as it was written. */
+/** The object of a line, or undefined if the line is damaged: its checksum does not match. */
 export function checkedObject(line: Buffer): unknown {
   const body = line.subarray(0, -SEAL_LENGTH);
   const end = line.subarray(-SEAL_LENGTH).toString("latin1");

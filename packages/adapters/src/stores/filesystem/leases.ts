@@ -14,7 +14,7 @@ export interface LeasesDeps {
 }
 
 export type Leases = Pick<Store, "claim" | "due" | "renew" | "release" | "owners" | "free"> & {
-  /** Writes down fences that only memory has, so that none is given twice when the store is opened again. */
+  /** Stores fences that are only in memory, so that none is given twice when the store is opened again. */
   keepFences(): Promise<void>;
 };
 
@@ -105,7 +105,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
         const head = heads.of(lease.sessionId);
         if (!holds(lease, head)) throw leaseLost(lease);
         const next = head.last > seen ? Math.min(head.dueAt ?? now(), now()) : dueAt;
-        // A restart must find the session as due as it is left here; most releases change nothing about that.
+        // After a restart the session must have the same due time. Most releases do not change it.
         if (next !== head.kept.due_at) await writeHead(head, next, head.fence + 1);
         letGo(head, next);
       }),

@@ -181,7 +181,7 @@ export async function openGate(call: Caller): Promise<ClaudeGate> {
 
 /** Cancels the run in progress and every queued one. A run that has ended in the meantime is left alone. */
 async function makeWay({ sessions }: Caller, { sessionId, run, queue }: SessionState): Promise<void> {
-  const reason = "Another prompt took its place.";
+  const reason = "Another prompt replaced this run.";
   for (const runId of [...(run ? [run.runId] : []), ...queue.map(({ run_id }) => run_id)])
     await sessions.cancel(sessionId, { runId, reason }).catch((error: unknown) => {
       if (!isKnownError(error, "not_running")) throw error;

@@ -88,7 +88,7 @@ function hasPartials({ agent, run }: SessionState): boolean {
 /** Cancels a run whose client has disconnected. */
 export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedRun): Promise<void> {
   // The run may have ended in the meantime.
-  await sessions.cancel(sessionId, { runId, reason: "The client that asked for it went away." }).catch(() => {});
+  await sessions.cancel(sessionId, { runId, reason: "The client disconnected." }).catch(() => {});
 }
 
 /** A frame as SSE. JSON has no raw line breaks, so the data is always one line. */
