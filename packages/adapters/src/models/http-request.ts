@@ -43,7 +43,7 @@ export async function httpRequest(url: string, { body, headers, ...request }: Ht
     sent.once("response", resolve);
     // Also after the response: what breaks then is told to whoever reads it.
     sent.on("error", (error) =>
-      reject(request.signal?.aborted ? error : new TypeError("fetch failed", { cause: error })),
+      reject(request.signal?.aborted ? request.signal.reason : new TypeError("fetch failed", { cause: error })),
     );
     sent.once("socket", (socket) => {
       if (!socket.connecting) return;
