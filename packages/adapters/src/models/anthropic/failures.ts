@@ -1,5 +1,6 @@
 import { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
+import type { Answer } from "../http-request.ts";
 
 /** An error that the model's API sends in the middle of a stream. */
 export function errorEvent(data: string): ModelFailure {
@@ -26,7 +27,7 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
  * A request that a cloud rejected: in the cloud's own format if the cloud itself rejected it, otherwise in the format
  * of the Messages API. AWS writes `Message` for requests that its access rules reject.
  */
-export function rejectedByCloud({ status, headers }: Response, text: string): ModelFailure {
+export function rejectedByCloud({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
     | { message?: unknown; Message?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
@@ -102,7 +103,7 @@ function isRetryable(status: number | undefined, code: string): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-function retryAfter(headers: Headers | undefined): number | undefined {
+function retryAfter(headers: Answer["headers"] | undefined): number | undefined {
   const seconds = Number(headers?.get("retry-after"));
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
