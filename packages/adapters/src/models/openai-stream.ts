@@ -9,7 +9,7 @@ import {
   createAnswerStream,
 } from "@skein/core";
 import { brokenRequest, checkStream, rejectedRequest } from "./failures-of-openai.ts";
-import { eachEvent, sent, watched } from "./stream-request.ts";
+import { eachEvent, jsonBody, sent, watched } from "./stream-request.ts";
 
 /** One of OpenAI's APIs, which differ in their address, their body and how their stream is read. */
 interface OpenAiApi {
@@ -38,7 +38,7 @@ export function openAiCall(api: OpenAiApi): Model["call"] {
     const reader = read(answer, call);
     try {
       return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {
-        const body = JSON.stringify(prepare(call).body);
+        const body = jsonBody(prepare(call).body);
         const request = { method: "POST", headers, body, signal: watch.signal };
         const response = await sent(address, request, { rejected: rejectedRequest, hint: HINT, fetch });
         checkStream(response, address);

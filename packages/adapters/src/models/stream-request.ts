@@ -1,4 +1,5 @@
-import { ModelFailure } from "@skein/core";
+import { ModelFailure, isLargeJson, jsonPieces } from "@skein/core";
+import type { JsonObject } from "@skein/protocol";
 import { createParser } from "eventsource-parser";
 
 /** Ends a request if nothing arrives for this long. */
@@ -32,6 +33,34 @@ export async function watched<Result>(
   }
 }
 
+/** A body that is sent in pieces, so that a request with files is not in memory as a whole. */
+export interface LargeBody {
+  /** The number of bytes of all pieces. */
+  readonly length: number;
+  readonly pieces: () => Iterable<Uint8Array>;
+}
+
+/** A body of these pieces. They are made twice: to count their bytes, and while they are sent. */
+export function largeBody(parts: () => Iterable<string | Uint8Array>): LargeBody {
+  let length = 0;
+  for (const part of parts()) length += Buffer.byteLength(part);
+  return {
+    length,
+    *pieces() {
+      for (const part of parts()) yield typeof part === "string" ? Buffer.from(part) : part;
+    },
+  };
+}
+
+/** A value as the body of a request. */
+export function jsonBody(value: JsonObject): string | LargeBody {
+  return isLargeJson(value) ? largeBody(() => jsonPieces(value)) : JSON.stringify(value);
+}
+
+interface ModelRequest extends Omit<RequestInit, "body"> {
+  readonly body?: RequestInit["body"] | LargeBody;
+}
+
 interface Sending {
   readonly rejected: (response: Response, text: string) => unknown;
   readonly hint: string;
@@ -42,19 +71,26 @@ interface Sending {
 /** The answer to a request. A request that the provider rejects throws what `rejected` makes of the response. */
 export async function sent(
   url: string,
-  request: RequestInit,
+  request: ModelRequest,
   { rejected, hint, fetch = globalThis.fetch }: Sending,
 ): Promise<Response> {
   let response: Response;
   try {
     // A redirect would take the key to another address.
-    response = await fetch(url, { ...request, redirect: "manual" });
+    response = await fetch(url, { ...inPieces(request), redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;
     throw unreachable(new URL(url).origin, error, hint);
   }
   if (response.ok) return response;
   throw rejected(response, await response.text());
+}
+
+function inPieces({ body, ...request }: ModelRequest): RequestInit & { readonly duplex?: "half" } {
+  if (!body || !(typeof body === "object" && "pieces" in body)) return { ...request, body: body ?? null };
+  const headers = new Headers(request.headers);
+  headers.set("content-length", String(body.length));
+  return { ...request, headers, body: ReadableStream.from(body.pieces()), duplex: "half" };
 }
 
 /** Codes of addresses where no server listens, or whose name does not exist: usually the address is wrong. */

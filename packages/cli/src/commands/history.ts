@@ -3,7 +3,8 @@ import type { Group } from "../terminal/command.ts";
 /** `skein history`: the sessions of coding agents. Everything but `migrate`, `undo` and `restore` only reads them. */
 export const history: Group = {
   name: "history",
-  summary: "Sessions of Claude Code, Codex and 12 other coding agents: find, read, price, export, move and archive them",
+  summary:
+    "Sessions of Claude Code, Codex and 12 other coding agents: find, read, price, export, move and archive them",
   commands: [
     { name: "list", load: async () => (await import("./history/list.ts")).list },
     { name: "show", load: async () => (await import("./history/show.ts")).show },

@@ -9,6 +9,7 @@ import {
   carryOf,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
+import type { LargeBody } from "../stream-request.ts";
 import { encodedBody } from "./encoded-body.ts";
 
 const CACHED = { type: "ephemeral" };
@@ -16,7 +17,7 @@ const CACHED = { type: "ephemeral" };
 /** A prepared call, which can also be written out faster than `JSON.stringify` does it. */
 interface MessagesCall extends PreparedCall {
   /** The body with `stream: true` as the bytes of its JSON. */
-  readonly encoded: () => Uint8Array;
+  readonly encoded: () => Uint8Array | LargeBody;
   /** The name of the tool whose input is the answer, if the call has one. */
   readonly answerTool: string | undefined;
 }
