@@ -5,11 +5,11 @@ import { HELP as AGAINST_HELP, runAgainst } from "./compare/against.ts";
 interface Bench {
   /** One line for the list. */
   readonly summary: string;
-  /** Answers whether every goal was met. */
+  /** Returns whether every goal was met. */
   run(args: readonly string[]): Promise<boolean>;
 }
 
-/** What this folder holds that is no benchmark. */
+/** Files of this folder that are not benchmarks. */
 const PARTS = new Set(["bench.ts", "table.ts"]);
 
 const folder = import.meta.dirname;

@@ -117,7 +117,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 150 && !(await isSo()); tries++) await delay(100);
 }
 
-/** Who waits for a place at this moment, to be seen in the report. */
+/** Who waits for a place at this moment, for the report. */
 async function waitingIn(server: Served): Promise<string> {
   const answer = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.calm } });
   const waiting = [...(await answer.text()).matchAll(/skein_places_waiting\{queue="(\w+)"\} ([1-9]\d*)/g)];

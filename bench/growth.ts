@@ -120,7 +120,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   return results.every(({ passed }) => passed !== false);
 }
 
-/** Filling needs no safety; what is measured is compared with the same settings. */
+/** The database is not durable: filling it needs no safety, and all measurements use the same settings. */
 const SETTINGS = {
   fsync: "off",
   full_page_writes: "off",

@@ -79,7 +79,7 @@ async function turns(
   const ours: number[] = [];
   const bare: number[] = [];
   const first: number[] = [];
-  // Warm first, both of them: what is compiled on the way is no overhead of a turn.
+  // Both are warmed up first, because compiling code is not part of a turn.
   for (let i = 0; i < 150; i++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   counts.clear();
   for (let i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const early: number[] = [];
   const late: number[] = [];
   let sessionId = "";
-  // Several sessions: what one of them meets, a collection of garbage or a busy neighbour, is not its length.
+  // Several sessions, because garbage collection or other load may affect a single one.
   for (let session = 0; session < (quick ? 1 : 3); session++) {
     const overhead: number[] = [];
     ({ sessionId } = await agent.run(PROMPT));
@@ -164,7 +164,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
         ours: () => timed(() => agent.run(PROMPT, { sessionId })),
         bare: () => timed(async () => (history = await bareTurn(url, history))),
       };
-      // In turns the first one: what the one before left to be cleaned up is paid for by whoever comes next.
+      // They alternate in who goes first, because the second pays for the garbage of the first.
       const order = turn % 2 === 0 ? (["ours", "bare"] as const) : (["bare", "ours"] as const);
       const times = { ours: 0, bare: 0 };
       for (const which of order) times[which] = await measured[which]();
@@ -233,7 +233,7 @@ async function slow(stores: readonly string[], quick: boolean): Promise<Result[]
     ...stores.flatMap((name) => ["--store", name]),
   ];
   const results = await onSlowDisk(args, "bench/bench.ts");
-  // Only the throughput is asked for on a slow disk; the rest is for information.
+  // On a slow disk only the throughput has a goal.
   return results.map(({ goal, passed, ...result }) => ({
     ...result,
     what: `${result.what}, 2 ms fsync`,

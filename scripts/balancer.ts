@@ -11,7 +11,7 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-/** Each new connection goes to the next port; one that refuses is passed over. */
+/** Each new connection goes to the next port that accepts it. */
 export async function startBalancer(): Promise<Balancer> {
   const ports: number[] = [];
   const open = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** `npm run check`: everything that can be said about the code without running it. All checks run; any failure fails. */
+/** `npm run check`: every check of the code that does not run it. All checks run, and one failure fails the command. */
 import { spawnSync } from "node:child_process";
 
 const bin = (name: string): string => `node_modules/.bin/${name}`;

@@ -1,4 +1,7 @@
-/** `npm run cluster:test`: a whole cluster on this machine, while one part after the other breaks. Ends with what was violated. */
+/**
+ * `npm run cluster:test`: a whole cluster on this machine, while one part after the other breaks. Ends with the list of
+ * violations.
+ */
 import { parseArgs } from "node:util";
 import { runChaos } from "./cluster/chaos.ts";
 

@@ -1,9 +1,9 @@
 /**
  * `npm run fuzz`: generated requests from the server's own description, valid and broken, against the real server.
  *
- * No answer may be a 5xx, outside its schema or missing for 5 s. The fuzzer knows only `/openapi.json`: the server checks its
- * answers with the schemas that the description is made from, so a wrong description shows only here. A seed repeats the
- * kinds of requests, not their bytes; what failed is printed as a curl line.
+ * No answer may be a 5xx, outside its schema or missing for 5 s. The fuzzer knows only `/openapi.json`. The server
+ * validates its answers with the schemas that the description is made from, so only this finds a wrong description. A
+ * seed repeats the kinds of requests, not their bytes; a failure is printed as a curl command.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -57,7 +57,7 @@ export async function fuzz({ running, store = "sqlite", ...options }: FuzzOption
   const server = await startServed({ dataDir, storeUrl });
   try {
     const { url, keys } = server;
-    // A store in memory is another one for the keys that were made beside it.
+    // A memory store cannot be shared with the process that makes the keys.
     const usable = store === "memory" ? { admin: keys.admin } : keys;
     const campaign = await runCampaign({ ...options, url, keys: usable, isOver: () => !server.isRunning() });
     if (!server.isRunning())

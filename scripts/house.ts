@@ -1,4 +1,7 @@
-/** `npm run house`: how the code is laid out, in figures with goals, beside an earlier commit; `--check` keeps its rules. */
+/**
+ * `npm run house`: figures about the layout of the code with their goals, compared with an earlier commit; `--check`
+ * enforces the rules.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 /** `npm run package`: the packages as they would be published, installed in an empty folder and tried there. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -53,7 +53,9 @@ console.log(answer.status, (await answer.json()).error.message);
 await close();
 `;
 
-/** The library and the server, without what only SQL and Claude Code's files need: those say what to install. */
+/**
+ * The library and the server, without the packages for SQL and Claude Code's files: these parts say what to install.
+ */
 function serverAlone(folder: string, packed: string): string {
   const files = ["skein", "@skein/server"].flatMap((name) => packedWithDependencies(packed, name));
   installIn(folder, [...new Set(files)]);
@@ -66,7 +68,7 @@ function serverAlone(folder: string, packed: string): string {
 /** Another version of zod than ours. Our declarations name types that zod has since this one. */
 const OLDEST_ZOD = "4.5.0";
 
-/** A folder with nothing but the packed files and what its own program needs. */
+/** A folder with only the packed files and the packages of its own program. */
 function install(folder: string, packed: string): string {
   const files = packedWithDependencies(packed, "@skein/cli");
   // Another zod than ours, as a user may have it: types of two versions do not fit together.
@@ -84,11 +86,37 @@ async function tryOut(folder: string): Promise<void> {
   const skein = join(folder, "node_modules/@skein/cli/bin/skein.js");
   say("skein run", runIn(folder, process.execPath, skein, "run", "How much is 2+2?").trim());
   say("skein sql", runIn(folder, process.execPath, skein, "sql", "--json", "select 42 as answer").trim());
+  tryFolderExamples(folder, skein);
   await serve(folder, skein);
 }
 
+/** The examples that are folders: their files work in a user's project as they are. */
+function tryFolderExamples(folder: string, skein: string): void {
+  for (const name of ["nightly-report", "support-agent", "my-year"])
+    cpSync(join(root, "examples", name), join(folder, name), { recursive: true });
+  const day = "2026-11-17";
+  const report = runIn(join(folder, "nightly-report"), process.execPath, "report.ts", "orders.csv", "reports", day);
+  say("an example runs", `nightly-report: ${report.trim()}`);
+  writeFileSync(join(folder, "support-agent/ask.ts"), ASK_SUPPORT);
+  const answer = runIn(join(folder, "support-agent"), process.execPath, "ask.ts").trim();
+  if (!answer.includes("wool, 10 balls")) throw new Error(`The example support-agent answered: ${answer}`);
+  say("an example runs", `support-agent: ${answer}`);
+  mkdirSync(join(folder, ".claude/projects"), { recursive: true });
+  const year = runIn(folder, process.execPath, skein, "sql", "--file", "my-year/year.sql");
+  say("an example runs", `my-year: ${year.split("\n").length} lines`);
+}
+
+/** Asks the agent of the example, which has no customers here. */
+const ASK_SUPPORT = `import { openStore } from "skein";
+import { createSupportAgent } from "./agent.ts";
+const agent = createSupportAgent(await openStore("memory:"), ".");
+console.log((await agent.run('Use find_order with "A17".')).finalAnswer);
+await agent.close();
+`;
+
 function tryExample(folder: string, name: string, sentences: readonly RegExp[]): void {
-  copyFileSync(join(root, `examples/${name}.ts`), join(folder, `${name}.ts`));
+  const files = [`${name}.ts`, name].filter((path) => existsSync(join(root, "examples", path)));
+  for (const path of files) cpSync(join(root, "examples", path), join(folder, path), { recursive: true });
   const said = runIn(folder, process.execPath, `${name}.ts`);
   const missing = sentences.filter((sentence) => !sentence.test(said));
   if (missing.length > 0) throw new Error(`The example ${name} should have said ${missing.join(" and ")}: ${said}`);

@@ -32,6 +32,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** The oldest that "engines" promises, and the one that the tests run on. */
 const NODES = ["22.18.0", "24.21.0"];
 
+const NO_HOME =
+  'The repository has no public address yet. Replace OWNER in "repository.url" of the root package.json, the only place that names it.';
+
 function main(): void {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -68,8 +71,7 @@ function checkRelease(place: string, folder: string, nodes: readonly string[]): 
   const { version } = readManifest(root);
   const changes = unreleased(readFileSync(join(root, "CHANGELOG.md"), "utf8")).split(/^- /m).length - 1;
   say("changelog", `${changes} changes are not released yet`);
-  if (!hasHome(readManifest(root)))
-    say("open", "the address of the repository in package.json is a placeholder (OWNER): set it before publishing");
+  if (!hasHome(readManifest(root))) return say("not ready to publish", NO_HOME);
   say(
     "done",
     `version ${version}. To publish: git tag v${version}, then npm publish FILE --access public for each file.`,
@@ -82,8 +84,7 @@ function writeVersion(version: string): void {
   const changelog = join(root, "CHANGELOG.md");
   const day = new Date().toISOString().slice(0, 10);
   const text = releaseChangelog(readFileSync(changelog, "utf8"), version, day);
-  if (!hasHome(readManifest(root)))
-    throw new Error("Set the address of the repository in package.json first: OWNER is a placeholder.");
+  if (!hasHome(readManifest(root))) throw new Error(NO_HOME);
   writeFileSync(path, readFileSync(path, "utf8").replace(/"version": "[^"]*"/, `"version": "${version}"`));
   writeFileSync(changelog, text);
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run simulate`: the log, its store and its workers in a seeded world that fails in every way it can.
+ * `npm run simulate`: the log, its store and its workers in a simulated world with random faults.
  *
- * A seed decides everything, so a failure is a number: `--seed 17 --mode liveness --trace` shows it again.
+ * A seed decides everything, so a failure can be repeated: `--seed 17 --mode liveness --trace`.
  */
 import { parseArgs } from "node:util";
 import {

@@ -1,4 +1,4 @@
-/** In which order `npm test` begins its files: the long ones first, so that none of them runs alone at the end. */
+/** The order of test files in `npm test`: long ones first, so that none of them runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take longer than about ten seconds on two quiet cores, the longest first. The others follow by size. */

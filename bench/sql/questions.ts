@@ -19,7 +19,8 @@ export const QUESTIONS: readonly Question[] = [
   {
     what: "usage by day and model",
     ours: "SELECT timestamp::DATE, model, sum(output_tokens), sum(input_tokens) FROM claude.responses GROUP BY ALL",
-    // Lines of one answer are one call; what does not name its request, and a copy in a side chain, belong to the first call.
+    // Lines of one answer are one call. Lines without a request id, and copies in a side chain, belong to the first
+    // call.
     bare: `WITH lines AS (
       SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
         coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,

@@ -31,7 +31,7 @@ export function tried(report: AttackReport, attacks: readonly Attack[] = ATTACKS
   });
 }
 
-/** The table that ends `npm run attack`, and whether every attack was held. */
+/** The table that ends `npm run attack`, and whether every attack failed. */
 export function attackTable(report: AttackReport): { readonly text: string; readonly isHeld: boolean } {
   const all = tried(report);
   const rows = all.map(({ attack: { attack, expected }, happened }) => [attack, expected, happened] as const);

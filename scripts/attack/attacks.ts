@@ -22,7 +22,7 @@ export const ATTACKS: readonly Attack[] = [
     file: CLAUDE,
     test: /finds a secret/,
   },
-  { attack: "the loop's Bash: read the same", expected: "not there", file: LOOP, test: /reads neither/ },
+  { attack: "the loop's Bash: read the same", expected: "not there", file: LOOP, test: /cannot read the admin key/ },
   {
     attack: "the loop's Bash: environment and processes",
     expected: "none of the server's",
@@ -40,7 +40,7 @@ export const ATTACKS: readonly Attack[] = [
     attack: "a file name that is swapped while it is read",
     expected: "nothing from outside is shown",
     file: LOOP,
-    test: /swapped/,
+    test: /replaced by a link/,
   },
   {
     attack: "links in folders that the server reads itself",
@@ -53,7 +53,7 @@ export const ATTACKS: readonly Attack[] = [
     attack: "reach a host that was not opened",
     expected: "only opened hosts, by the proxy",
     file: LOOP,
-    test: /reaches a host/,
+    test: /reaches only hosts/,
   },
   {
     attack: "reach metadata, private and loopback addresses, by redirects and changed DNS",
@@ -65,7 +65,7 @@ export const ATTACKS: readonly Attack[] = [
     attack: "the broker: another session's token, another model, after the run, beyond the budget",
     expected: "refused",
     file: CLAUDE,
-    test: /the broker takes no other/,
+    test: /the broker rejects another/,
   },
   {
     attack: "the broker: other routes, wrong tokens, large requests",
@@ -185,7 +185,7 @@ export const ATTACKS: readonly Attack[] = [
     attack: "hostile SQL: memory, time, rows",
     expected: "ended or cut, the server goes on",
     file: "server/test/sql-greedy.test.ts",
-    test: /takes no more|by the clock|1\.5 GB|are cut|two run at a time/,
+    test: /takes no more|time limit|1\.5 GB|are cut|two run at a time/,
   },
   { attack: "a stolen backup", expected: "no secret in it", file: "server/test/sealed-secrets.test.ts", test: /./ },
 ];

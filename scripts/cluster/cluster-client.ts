@@ -5,9 +5,9 @@ import { script } from "@skein/simulator";
 import { createRandom } from "../kill/random.ts";
 import type { Cluster } from "./start-cluster.ts";
 
-/** Callers of a cluster that breaks: they try again with the same key until they are answered. */
+/** Clients of a failing cluster: they retry with the same Idempotency-Key until they get an answer. */
 export interface Client {
-  /** The id of a new session; undefined if it is over before there is an answer. */
+  /** The id of a new session; undefined if the campaign ends before there is an answer. */
   create(operations: Operation[], over: AbortSignal): Promise<string | undefined>;
   /** The same for a session of Claude Code, which begins with its first prompt. */
   createClaude(
@@ -20,7 +20,7 @@ export interface Client {
     asked: { readonly sessionId: string; readonly label: string; readonly isClaude?: boolean },
     over: AbortSignal,
   ): Promise<void>;
-  /** Reads a session over as many connections as it takes, until it is over. */
+  /** Reads a session until it is over, reconnecting as often as needed. */
   follow(stream: Stream, onRunEnded: () => void, over: AbortSignal): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ function claudePrompt(label: string): string {
   return `Please do ${label}. ${script(steps, label)}`;
 }
 
-/** Begins a session over the Claude API and leaves its stream when it says which session it is. */
+/** Begins a session over the Claude API, and disconnects when the stream has named the session. */
 async function beginClaude(
   { url, apiKey }: Cluster,
   { prompt, cwd, key }: { readonly prompt: string; readonly cwd: string; readonly key: string },
@@ -66,7 +66,7 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
   });
   let keys = 0;
 
-  /** Asks until there is an answer that is not "later". */
+  /** Retries until the answer is not "try again later". */
   async function patiently<Answer>(
     operation: Operation,
     over: AbortSignal,

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster } from "./start-cluster.ts";
 
-/** Something that goes wrong in a cluster, until it is whole again. */
+/** A fault of a cluster, and its repair. */
 export interface Fault {
   readonly name: string;
-  /** Breaks it and mends it. */
+  /** Causes the fault and repairs it. */
   strike(): Promise<void>;
-  /** Whether sessions cannot move meanwhile, whatever the cluster does: the store is away. */
+  /** Whether no session can continue meanwhile, because the store is unavailable. */
   readonly stopsStore?: true;
 }
 

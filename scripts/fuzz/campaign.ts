@@ -36,7 +36,7 @@ export interface Campaign {
   /** Operations that succeeded at least once. */
   readonly succeeded: Set<string>;
   readonly operations: readonly string[];
-  /** Different ones; the same problem of the same operation is kept once. */
+  /** Distinct findings: the same problem of the same operation is kept once. */
   readonly failures: Failure[];
   failed: number;
   slowest: { readonly ms: number; readonly what: string };
@@ -87,7 +87,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const isSuccess = answer.status >= 200 && answer.status < 300;
     if (isSuccess && request.headers["idempotency-key"] !== undefined && random.chance(0.5)) {
       const again = await sending.send(request);
-      // Of a stream only the beginning is read, and how much of it is a matter of time.
+      // Only the beginning of a stream is read, and its length depends on time.
       const isStream = answer.headers["content-type"]?.includes("text/event-stream") ?? false;
       const same = again.status === answer.status && (isStream || isSame(answer.text, again.text));
       if (!same)
@@ -115,7 +115,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
 
   async function refill(): Promise<void> {
     if (source.known.sessions.length >= FEW_SESSIONS) return;
-    // What is made here can be archived or deleted by a request beside it: then the next one tries again.
+    // A concurrent request may archive or delete what is made here; then the next attempt makes it again.
     refilling ??= makeWorld({ url, key: keys.admin, known: source.known })
       .catch(() => {})
       .finally(() => (refilling = undefined));

@@ -4,11 +4,11 @@ import type { Description } from "./description.ts";
 import type { FuzzRequest } from "./requests.ts";
 import type { FuzzAnswer } from "./send.ts";
 
-/** Where code runs and what it is written in: nothing that an answer may say. */
+/** Traces of code (paths, stacks) that no answer may contain. */
 const LEAKS = [/node_modules|node:internal|\bpackages\/\w+\/(src|dist)/, /\.[jt]s:\d+/, /\n\s+at /, /SQLITE_|SQLSTATE/];
 const RANK = { read: 1, run: 2, sql: 3, admin: 3 };
 
-/** Sentences about what is wrong with an answer; none if it is as described. */
+/** The problems of an answer, as sentences; empty if it matches the description. */
 export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description: Description): readonly string[] {
   if (answer.failure === "hang") return ["no answer within 5 s"];
   if (answer.failure === "broken") return ["the connection broke without a whole answer"];
@@ -20,7 +20,7 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
   return errorProblems(request, answer, description);
 }
 
-/** What the server says that it does not have here is no failure of it. */
+/** A feature that the server reports as missing is not a failure. */
 function isWithout({ status, text }: FuzzAnswer): boolean {
   // As an error of ours, or as a problem where that was asked for.
   const body = json(text) as { readonly error?: { readonly code?: string }; readonly code?: string } | undefined;

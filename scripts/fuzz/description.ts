@@ -47,7 +47,7 @@ interface RawOperation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-/** Reads `/openapi.json`. Only what it says counts: the schemas that the server checks with are not looked at. */
+/** Reads `/openapi.json`. The server's own schemas are not used. */
 export async function describe(url: string, key: string): Promise<Description> {
   const answer = await fetch(`${url}/openapi.json`, { headers: { "x-api-key": key } });
   if (!answer.ok) throw new Error(`${url}/openapi.json answered ${answer.status}. Is the key right?`);

@@ -7,7 +7,7 @@ export interface KnownSession {
   readonly lists: Record<string, string[]>;
 }
 
-/** Ids, cursors and files that the server has told, to be asked for again. */
+/** Ids, cursors and files from earlier answers, for later requests. */
 export interface KnownThings {
   readonly sessions: KnownSession[];
   /** Remembers what an answer tells. */

@@ -48,7 +48,7 @@ export function createSending(url: string, keys: ServedKeys): Sending {
           });
         };
         const sent = httpRequest({ hostname, port, method, path, headers, agent });
-        // Once more after a breath: if it was this process that stood still, the answer is there already.
+        // Checks again after a moment: if this process was blocked, the answer has arrived meanwhile.
         const hang = (): void => {
           done("hang");
           sent.destroy();
@@ -68,7 +68,7 @@ export function createSending(url: string, keys: ServedKeys): Sending {
               sent.destroy();
             }, STREAM_MS);
         });
-        // A refusal may come before the whole body was sent: then the answer counts, and not the broken pipe.
+        // The server may reject a request before the whole body was sent. Then the answer counts, not the broken pipe.
         sent.once("error", () => setTimeout(() => done(answer || isRefusedUnread(body) ? undefined : "broken"), 20));
         sent.end(body);
       }),
@@ -77,8 +77,8 @@ export function createSending(url: string, keys: ServedKeys): Sending {
 }
 
 /**
- * Whether a broken connection is how TCP says no: a body over every limit is refused while it is still being sent, and
- * the system may then throw the answer away before it is read.
+ * Whether a broken connection counts as a rejection: a body over the limit is rejected while it is sent, and the system
+ * may then drop the answer before it is read.
  */
 function isRefusedUnread(body: FuzzRequest["body"]): boolean {
   return body !== undefined && Buffer.byteLength(body) > 1024 * 1024;

@@ -27,7 +27,7 @@ const keys = await makeKeys();
 const settings = serveSettings(
   { port: "0", host: "127.0.0.1", store: storeUrl, data: dataDir },
   readConfig({
-    // What is told about is told to nobody: the port of "discard" on this machine.
+    // Webhooks go to the "discard" port of this machine, where nobody listens.
     SKEIN_ALLOWED_WEBHOOK_ADDRESSES: "127.0.0.1",
     // Thousands of queries would be thousands of processes.
     SKEIN_CLAUDE_CODE: "off",
@@ -63,7 +63,7 @@ async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   }
 }
 
-/** Complains when this process answered nobody for a while, and says how much of that it was working itself. */
+/** Reports when this process did not answer for a while, and how much of that time it was busy itself. */
 function watchForStalls(): void {
   let last = performance.now();
   let used = process.cpuUsage();

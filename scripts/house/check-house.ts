@@ -1,8 +1,8 @@
-/** Whether a tree keeps the rules of the house, but for what is still open. */
+/** Checks the layout rules of a tree, except for known findings. */
 import { HOUSE_RULES, type HouseRule } from "./house-rules.ts";
 import type { SourceTree } from "./source-tree.ts";
 
-/** How many findings of a rule are known and not mended yet. The numbers only ever get smaller. */
+/** The number of known findings of each rule. It may only decrease. */
 export type StillOpen = Partial<Record<HouseRule, number>>;
 
 export interface Checked {

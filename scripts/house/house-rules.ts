@@ -1,4 +1,4 @@
-/** The rules of the house that `npm run check` keeps, and the figures that `npm run house` prints. */
+/** The layout rules that `npm run check` enforces, and the figures that `npm run house` prints. */
 import { importCycles } from "./cycles.ts";
 import { dialectTests } from "./dialect-tests.ts";
 import { factsOutside } from "./facts-outside.ts";

@@ -1,12 +1,12 @@
-/** Optional parts that are loaded although nobody asked for them. */
+/** Optional parts that are loaded without being requested. */
 import { importsOf } from "./imports.ts";
 import { type Finding, type Package, type SourceTree, packageFolder } from "./source-tree.ts";
 
 /**
  * What a package loads as soon as it is imported or its command is started, and can be missing.
  *
- * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import what it adapts: whoever loads
- * it has chosen it. The main entry and the commands may not get there but by `import()`.
+ * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import what it adapts: its users
+ * have chosen it. The main entry and the commands may load it only by `import()`.
  */
 export function optionalParts(tree: SourceTree): readonly Finding[] {
   const found = new Map<string, Finding>();

@@ -1,7 +1,7 @@
 /**
  * Rules of a run that are written down more than once, and watchers of a run.
  *
- * A rule is recognised by what its code looks at, not by its name, so that a copy under another name is found too.
+ * A rule is recognised by the properties that its code reads, so that a copy under another name is found too.
  */
 import type { Node } from "oxc-parser";
 import { type Finding, type SourceFile, type SourceTree, isFunction, productFiles, walk } from "./source-tree.ts";

@@ -39,7 +39,7 @@ export interface Outcome {
 const EARLY = 0.1;
 const ENOUGH = 10;
 
-/** Writes, kills, looks; again and again on the same store; at the end at everything. */
+/** Writes, kills and checks repeatedly on the same store, and checks everything at the end. */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const { name, store, cycles, seed, folder, delayMs, writers = 8, under = [], progress = () => {} } = campaign;
   mkdirSync(folder, { recursive: true });
@@ -62,7 +62,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     place = (await (campaign.crash ?? killed)(writer, cycle)) ?? place;
     const last = cycle === cycles - 1;
     const verdict = await check({ store, place, journals: last ? journals : [journal], whole: last });
-    // What the check repeated has its answer now, for the count at the end.
+    // Operations that the check repeated have their answer now, for the final count.
     if (existsSync(journal)) appendFileSync(journal, verdict.repeated.map((line) => `\n${line}\n`).join(""));
     note(verdict, `cycle ${cycle + 1} (seed ${seed})`);
     progress(

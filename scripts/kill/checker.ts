@@ -1,6 +1,6 @@
 /**
- * The process that looks afterwards: opens the store that another process left behind, repeats what had no answer, and
- * says what is lost, doubled or wrong.
+ * The process that checks afterwards: opens the store that a killed process left, repeats operations without an answer,
+ * and reports what is lost, repeated or wrong.
  *
  * Started by the rigs with { store, place, journals, whole } as JSON; prints a Verdict as JSON.
  */
@@ -17,7 +17,7 @@ import { repeatAfterCrash } from "./repeat-after-crash.ts";
 export interface CheckTask {
   readonly store: StoreName;
   readonly place: Place;
-  /** What the killed processes told, oldest first. */
+  /** The journals of the killed processes, oldest first. */
   readonly journals: readonly string[];
   /** The journals are all that was ever written to this store: nothing else may be there. */
   readonly whole: boolean;

@@ -7,7 +7,7 @@ import type { CheckTask, Verdict } from "./checker.ts";
 import type { ShortRunTask } from "./short-run.ts";
 import type { WriterTask } from "./writer.ts";
 
-/** A writing process under way. What it tells goes into its journal. */
+/** A running writer process. Its reports go into its journal. */
 export interface Writer {
   readonly child: ChildProcess;
   /** How many operations were acknowledged so far, roughly. */
@@ -27,7 +27,7 @@ export interface StartOptions {
   readonly program?: "writer.ts" | "short-run.ts";
 }
 
-/** Starts the process that will be killed, or in which something will fail. */
+/** Starts the process that will be killed, or in which a system call will fail. */
 export function startWriter(task: WriterTask | ShortRunTask, journal: string, options: StartOptions = {}): Writer {
   const { under = [], program = "writer.ts" } = options;
   const node = [...process.execArgv, `${import.meta.dirname}/${program}`, JSON.stringify(task)];

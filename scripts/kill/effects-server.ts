@@ -3,7 +3,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Effect } from "../../packages/core/src/testing/check-history/history.ts";
 
-/** The world that tools act on: it counts every effect and never refuses a second one. */
+/** Counts the effects of tools outside of Skein. It accepts repeated effects, so that they are seen. */
 export interface EffectsServer {
   readonly url: string;
   readonly effects: Effect[];

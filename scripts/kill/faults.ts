@@ -12,10 +12,10 @@ export interface Fault {
 }
 
 /**
- * What a store asks the disk to do. Reading and opening are not here: a store that cannot be read is another matter.
+ * The system calls of a store that change the disk. Reads and opens are tested elsewhere.
  *
- * strace chooses calls by the path of their file. The names of the filesystem store's files are not known before, so its
- * plain writes, which look like those to the pipe, stay whole.
+ * strace chooses calls by the path of their file. The names of the filesystem store's files are not known before, so
+ * its plain writes, which look like those to the pipe, stay whole.
  */
 const CALLS = {
   sqlite: {
@@ -32,7 +32,10 @@ export interface FaultOutcome {
   readonly violations: readonly string[];
 }
 
-/** Lets one system call of a short run fail, and looks afterwards: what was acknowledged is there, and the store opens. */
+/**
+ * Makes one system call of a short run fail, and checks afterwards that everything acknowledged is stored and the store
+ * opens.
+ */
 export async function runWithFault({ store, error, when }: Fault): Promise<FaultOutcome> {
   const folder = mkdtempSync(join(tmpdir(), "skein-fault-"));
   try {

@@ -6,10 +6,10 @@ import type { Begun, Line } from "./journal.ts";
 
 type Said = Omit<Begun, "is" | "op">;
 
-/** How a process that will be killed tells what it asks and what it is answered. */
+/** The journal of a process that will be killed: its operations and their answers. */
 export interface JournalWriter {
   tell(line: Line): void;
-  /** Tells, asks, tells the answer. Undefined: refused, or nobody knows. */
+  /** Records the operation, runs it, and records the answer. Undefined: rejected, or the outcome is unknown. */
   asked<Result>(
     said: Said,
     ask: () => Promise<Result>,
@@ -22,11 +22,11 @@ export interface JournalWriter {
   ): Promise<Appended | undefined>;
 }
 
-/** After these nobody knows whether it happened, as after no answer. */
+/** Errors after which the outcome is unknown, as without an answer. */
 const GONE = ["store_unavailable", "disk_full", "closed"] as const;
 const TOLD = 3;
 
-/** Tells on file descriptor 3, synchronously: what was told is in the pipe when the process dies. */
+/** Writes to file descriptor 3 synchronously, so that every record is in the pipe when the process dies. */
 export function createJournalWriter(): JournalWriter {
   let lastOp = 0;
   const tell = (line: Line): void => void writeSync(TOLD, `${JSON.stringify(line)}\n`);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { NewEvent } from "@skein/protocol";
 
-/** What the writing process tells before it asks the store for something. */
+/** The record that the writer makes before an operation of the store. */
 export interface Begun {
   readonly is: "begun";
   readonly op: number;
@@ -21,12 +21,12 @@ export interface Begun {
   readonly value?: number;
 }
 
-/** What it tells afterwards. Without an answer nobody knows whether it happened. */
+/** The record after the operation. Without it the outcome is unknown. */
 export type Answer =
   | { readonly is: "ok"; readonly op: number; readonly first?: number; readonly version?: number }
   | { readonly is: "refused"; readonly op: number; readonly code: string }
   | { readonly is: "unknown"; readonly op: number; readonly code: string }
-  /** Said by whoever looked afterwards: it had not happened, and now it cannot any more. */
+  /** Recorded by the checker: the operation did not happen, and cannot happen any more. */
   | { readonly is: "never"; readonly op: number };
 
 export type Line =

@@ -15,8 +15,8 @@ type Wrong = (sentence: string) => void;
 const REPEATED = 40;
 
 /**
- * Does what a client and an engine do after a crash: free the leases of the dead, repeat what had no answer, and find
- * that what was answered is answered again. Afterwards every operation has an answer.
+ * Does what a client and an engine do after a crash: frees the leases of dead owners, and repeats operations. Repeated
+ * operations must get the same answer. Afterwards every operation has an answer.
  */
 export async function repeatAfterCrash(
   store: Store,

@@ -1,5 +1,5 @@
 /**
- * The process that is killed: several writers at once, each telling what it asks for and what it was answered.
+ * The process that is killed: several concurrent writers, each recording its operations and their answers.
  *
  * Started by the rigs with { store, place, seed, writers } as JSON. Tells on file descriptor 3, synchronously: what was
  * told is in the pipe when the process dies.

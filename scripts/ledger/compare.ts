@@ -10,8 +10,8 @@ interface Counted {
 const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
 
 /**
- * The log of a session against the calls that the simulator answered for it: a whole answer has the simulator's own counts, a
- * broken one has them but for the output, which is not more; and what was never told is nothing.
+ * The log of a session against the calls that the simulator answered for it: a complete answer has the simulator's
+ * counts; an interrupted one has them too, but with at most that output; a call without any answer counts nothing.
  */
 export function checkedSession(
   { label, wasTold }: { readonly label: string; readonly wasTold: boolean },

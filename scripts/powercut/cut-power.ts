@@ -10,7 +10,7 @@ export interface PowerCutOptions {
   readonly cuts: number;
   readonly seed: number;
   readonly delayMs: readonly [least: number, most: number];
-  /** The control: a disk that says yes to every fsync and does nothing. Losses must then be seen. */
+  /** The control: a disk that reports success for every fsync and does nothing. The test must then find losses. */
   readonly lying?: boolean;
   readonly progress?: (text: string) => void;
 }

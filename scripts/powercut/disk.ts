@@ -6,14 +6,14 @@ import { join } from "node:path";
 export interface Disk {
   readonly mountPoint: string;
   /**
-   * Cuts the power: what had reached the disk at this moment, and nothing else, is on the disk that is answered, which is
-   * mounted instead of this one. What the operating system had only in memory is gone.
+   * Simulates a power failure: returns a disk, mounted instead of this one, that has only the data that had reached the
+   * disk. Data in the memory of the operating system is lost.
    */
   cut(): Disk;
   remove(): void;
 }
 
-/** Why there can be no such disk here, in a sentence. */
+/** The reason why this machine cannot make such a disk, as a sentence. */
 export function whyNoDisk(): string | undefined {
   if (process.platform !== "linux") return "The power-cut rig needs Linux (loop devices and ext4).";
   if (process.getuid?.() !== 0)

@@ -1,4 +1,4 @@
-/** Whether the names of the packages can be had, as far as the registry tells. */
+/** Checks with the registry whether the names of the packages are free. */
 import { spawnSync } from "node:child_process";
 
 /** One sentence per name, and one about the scope. Asks the registry that npm is configured with. */

@@ -7,7 +7,7 @@ import { type Packed, runIn } from "../pack-packages.ts";
 /** Only a release needs them, and they bring a TypeScript of their own: so they are installed when a release asks. */
 const TOOLS = ["publint@0.3.25", "@arethetypeswrong/cli@0.18.5"] as const;
 
-/** Throws if a package would reach its users broken. Answers one line per tool. */
+/** Throws if a package is broken. Returns one line per tool. */
 export function checkPacked(folder: string, packed: readonly Packed[]): readonly string[] {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "release-tools", private: true }));

@@ -55,7 +55,7 @@ function withoutSources(exports: NonNullable<Manifest["exports"]>): NonNullable<
   );
 }
 
-/** An address that nobody owns stands in the tree until the repository has a public home. */
+/** The address in the tree is a placeholder (OWNER) until the repository has a public home. */
 export function hasHome({ repository }: Manifest): boolean {
   return repository !== undefined && !repository.url.includes("/OWNER/");
 }

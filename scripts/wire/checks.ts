@@ -7,7 +7,7 @@ import type { Served } from "../fuzz/start-server.ts";
 import { type Reader, readStream } from "./reader.ts";
 import { openSession } from "./served-session.ts";
 
-/** What was looked at, and what came of it. */
+/** A check and its result. */
 export interface Finding {
   readonly what: string;
   readonly passed: boolean;
@@ -17,7 +17,9 @@ export interface Finding {
 const PIECES = 20;
 const PAUSE_MS = 100;
 
-/** Whether a stream comes through as it is made: every event once, drafts while they are written, and the rest after a cut. */
+/**
+ * Checks that a stream arrives live: every event once, drafts while they are written, and the rest after a reconnect.
+ */
 export async function live(served: Served, name: string, url: string): Promise<Finding> {
   const { path, headers, talk } = await openSession(served);
   const reader = await readStream(`${url}${path}/events`, headers);
@@ -34,7 +36,7 @@ export async function live(served: Served, name: string, url: string): Promise<F
   again.close();
   const rest = again.frames.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
   const goesOn = rest.length === ids.length - Number(middle) && rest[0] === Number(middle) + 1;
-  // A proxy that collects would deliver all of it at the end.
+  // A buffering proxy would deliver everything at the end.
   const isLive = drafts.length >= PIECES / 2 && spread > (PIECES * PAUSE_MS) / 4;
   return {
     what: `live through ${name}`,
@@ -43,7 +45,7 @@ export async function live(served: Served, name: string, url: string): Promise<F
   };
 }
 
-/** Whether a stream on which nothing happens for so long is still there, and says the next event. */
+/** Checks that an idle stream stays open, and delivers the next event. */
 export async function idle(
   served: Served,
   ways: readonly { readonly name: string; readonly url: string }[],
@@ -125,7 +127,10 @@ export async function revoked(served: Served, storeUrl: string): Promise<Finding
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".split("");
 const WARM_UP = 5000;
 
-/** Whether the time of a refusal tells how much of a key was right. Keys by turns, so that other work falls on both. */
+/**
+ * Checks that the time of a rejection does not reveal how much of a key was correct. The keys alternate, so that other
+ * load affects both.
+ */
 export async function keyTiming({ url, keys }: Served, requests: number): Promise<Finding> {
   // Many wrong keys of each kind: of a single pair one may just be slower to look up.
   const wrongFirst = LETTERS.filter((letter) => !keys.admin.startsWith(letter)).map(

@@ -18,7 +18,7 @@ const DESCRIPTIONS = {
   draw_chart: ["Draws a chart.", z.object({ title: z.string() }).loose()],
 } as const;
 
-/** The agents of development and pictures. Their tools do nothing but give back what a story says. */
+/** The agents for development and screenshots. Their tools only return the results of a story. */
 export function createAgents(outputs: Outputs, more: Partial<AgentOptions> = {}): readonly Agent[] {
   const tool = (name: keyof typeof DESCRIPTIONS, needsApproval = false): Tool => {
     const [description, input] = DESCRIPTIONS[name];

@@ -1,4 +1,4 @@
-/** Which packages of others are in the built console: their licences ask to be named wherever it is handed out. */
+/** The third-party packages in the built console: their licences must be shipped with it. */
 import { join } from "node:path";
 import { type Plugin, build } from "vite";
 

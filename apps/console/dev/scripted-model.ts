@@ -4,14 +4,14 @@ import { type Step, createSimulator, script } from "@skein/simulator";
 
 export interface ScriptedModel {
   readonly url: string;
-  /** From now on a prompt with exactly this text is answered by these steps. */
+  /** Answers prompts with exactly this text by these steps from now on. */
   readonly plays: (prompt: string, steps: readonly Step[]) => void;
   close(): Promise<void>;
 }
 
 /**
- * The simulator behind a small proxy that puts a script beside prompts that it knows. So the sessions that are made have the
- * prompts of people in their logs, and not the scripts that play them.
+ * The simulator behind a small proxy that adds a script to known prompts, so that the logs of example sessions have
+ * natural prompts instead of scripts.
  */
 export async function startScriptedModel(): Promise<ScriptedModel> {
   const scripts = new Map<string, readonly Step[]>();

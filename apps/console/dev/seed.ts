@@ -27,8 +27,8 @@ export interface SeededWorld {
 }
 
 /**
- * Makes sessions as they would come to be: agents run on a real store, with the simulator as their model. Only the clock is set
- * back for those of the past, and one worker is killed in the middle of a call.
+ * Makes realistic sessions: agents run on a real store with the simulator as their model. For past sessions the clock
+ * is set back, and one worker is killed in the middle of a call.
  */
 export async function seed({
   data,
@@ -47,7 +47,7 @@ export async function seed({
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
-  // Where Claude Code would keep them: the home of the platform is its data folder.
+  // Where Claude Code would store them: the platform's home is its data folder.
   writeClaudeSessions(join(data, ".claude"));
   let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
@@ -88,7 +88,7 @@ export async function seed({
   return world;
 }
 
-/** Sessions that are over, with times of the past: the library runs them on a store whose clock is set back. */
+/** Finished sessions of the past: the library runs them on a store whose clock is set back. */
 async function seedPast({
   data,
   model,
@@ -102,7 +102,7 @@ async function seedPast({
   const store = await openStore(`sqlite:${join(data, "skein.db")}`, { now: () => Date.now() - ago });
   for (const story of stories.toSorted((one, other) => (other.hoursAgo ?? 0) - (one.hoursAgo ?? 0))) {
     ago = (story.hoursAgo ?? 0) * HOUR_MS;
-    // One agent at a time: another one beside it would put its sessions off to a time by the real clock.
+    // One agent at a time: a second one would set due times by the real clock.
     const agent = createAgents(OUTPUTS, { store, baseUrl: model.url, apiKey: "simulated" }).find(
       ({ name }) => name === story.agent,
     );
@@ -132,7 +132,9 @@ async function seedPast({
   await store.close();
 }
 
-/** Opens a session over HTTP, says what the story says, and waits until it is over or waits itself. */
+/**
+ * Opens a session over HTTP, sends the prompts of the story, and waits until the run is over or waits for an answer.
+ */
 async function tell(client: Client, story: Story, { isAwaited = true } = {}): Promise<string> {
   const { data: agents } = await client.listAgents({ query: { limit: 200 } });
   const agent = agents.find(({ name }) => name === story.agent);

@@ -1,6 +1,6 @@
 import type { Step } from "@skein/simulator";
 
-/** A session as it is made for development and pictures: an agent, what is said to it, what its model answers, what its tools give back. */
+/** The script of an example session: an agent, its prompts, the answers of its model, the results of its tools. */
 export interface Story {
   readonly agent: string;
   readonly title?: string;

@@ -11,7 +11,7 @@ import { Shell } from "./shell/shell.tsx";
 import { useLogin } from "./shell/use-login.ts";
 import { loadedWhenShown } from "./ui/loaded-when-shown.tsx";
 
-/** Where a page will be. */
+/** Placeholder while a page loads. */
 const LOADING = <div className="top" aria-busy="true" />;
 
 // Only what Home needs is loaded first; every other page comes when it is opened.
@@ -28,7 +28,7 @@ const SettingsPage = loadedWhenShown(async () => (await import("./pages/settings
 /** The console: who calls, and the page that the address names. */
 export function App({ client, linkKey }: { client: Client; linkKey: string | undefined }) {
   const { isIn, problem, enter, leave, refused } = useLogin(client, linkKey);
-  // A login of its own for each: what one key saw, the next one may not see.
+  // A separate query client for each login, because another key may not see the same data.
   const [api, queries] = useMemo(
     () => [createApi(client), createQueries(refused)] as const,
     // oxlint-disable-next-line exhaustive-deps -- made anew with each login.

@@ -1,6 +1,6 @@
 /**
- * What every measured program does: sessions as fast as it can, or one session whose tool never ends, or going on after
- * that one was killed. A program brings only how its library makes a session, and how it goes on.
+ * Shared by all measured programs: runs sessions as fast as possible, or one session whose tool never ends, or resumes
+ * that session after a kill. Each program defines only how its library runs and resumes a session.
  */
 import { appendFileSync } from "node:fs";
 import { setInterval } from "node:timers";

@@ -47,7 +47,7 @@ test("the bytes of a request are its body, at every step of a conversation that 
     }
 });
 
-test("what is kept is not taken for something else: memories that come later, a compaction, a repair, another session", () => {
+test("kept JSON is not used for a changed conversation: later memories, a compaction, a repair, another session", () => {
   const transcript = Array.from({ length: 30 }, (_, at) => turn(at)).flat();
   const state = stateWith(transcript);
   expectSame(state);

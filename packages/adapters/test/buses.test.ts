@@ -30,7 +30,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
     return bus;
   }
 
-  /** Says it until it is heard: what is said while Redis is away is lost. */
+  /** Publishes until the message is received: messages are lost while Redis is unavailable. */
   async function carries(a: Bus, b: Bus): Promise<void> {
     const channel = randomUUID();
     const heard: unknown[] = [];
@@ -45,7 +45,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
     const id = randomUUID();
     beforeEach(() => void redis.ask("FLUSHALL"));
 
-    test("session:{id} has five fields and an hour", async () => {
+    test("session:{id} has five fields and expires after an hour", async () => {
       const bus = await ready(machine());
       const session = {
         id,
@@ -75,7 +75,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       live.close();
     });
 
-    test("session_lock:{id} names the machine that drives, for five minutes or until the run is over", async () => {
+    test("session_lock:{id} names the machine that drives the session, for five minutes or until the run is over", async () => {
       const bus = await ready(machine());
       const ids = createIds();
       const store = createMemoryStore();
@@ -110,7 +110,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       stop();
     });
 
-    test("session_lock:{id} is gone after a rewind, and everything of a session after its end in the store", async () => {
+    test("session_lock:{id} is gone after a rewind, and all keys of a session are gone after its deletion", async () => {
       const bus = await ready(machine());
       const store = createMemoryStore();
       const stop = publishSessionStatus({ store, bus, now: Date.now });
@@ -137,7 +137,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       expect(redis.ask("GET", `session_lock:${id}`)).toBe("another");
     });
 
-    test("something else under our keys breaks nothing", async () => {
+    test("a value of another type under one of our keys breaks nothing", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       redis.ask("SET", "active_connections", "no set");
       redis.ask("SADD", `session_lock:${id}`, "no string");
@@ -151,7 +151,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
   });
 
   describe("that goes away", () => {
-    test("killed and started again: what was listened to is heard again, and it was reported once each", async () => {
+    test("after Redis is killed and started again, subscriptions work, and each change was reported once", async () => {
       const reports: string[] = [];
       const [a, b] = [await ready(machine((error) => reports.push(String(error)))), await ready(machine())];
       const heard: unknown[] = [];
@@ -172,7 +172,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         .toEqual([expect.stringContaining("cannot be reached"), expect.stringContaining("can be reached again")]);
     });
 
-    test("hung: nobody waits, what is said meanwhile is bounded, and drafts are whole afterwards", async () => {
+    test("while Redis hangs nobody waits, the number of queued messages is bounded, and drafts are complete afterwards", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       await carries(a, b);
       const lives = [createBusLive({ bus: a }), createBusLive({ bus: b })] as const;
@@ -202,7 +202,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         for (let n = 0; n < 20_000; n++) a.say("flood", large);
         for (let n = 0; n < 100; n++) lives[0].publish(piece(n, "m"));
         await expect(a.check()).rejects.toMatchObject({ code: "store_unavailable" });
-        // Nothing waited for Redis: only the check did, for its second.
+        // Nothing waited for Redis except the check, for one second.
         expect(performance.now() - started).toBeLessThan(10_000);
       } finally {
         redis.wake();
@@ -218,13 +218,13 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       for (const live of lives) live.close();
     });
 
-    test("emptied: nothing that anybody waits for is gone", async () => {
+    test("after Redis is emptied, nothing that anybody waits for is lost", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       redis.ask("FLUSHALL");
       await carries(a, b);
     });
 
-    test("that was never there keeps nobody waiting", async () => {
+    test("a Redis that was never reachable keeps nobody waiting", async () => {
       const bus = createRedisBus({ url: "redis://127.0.0.1:1" });
       bus.say("c", 1);
       bus.listen("c", () => {})();

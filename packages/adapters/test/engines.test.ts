@@ -201,7 +201,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
-  test("a session that Restate cannot hand to anybody is driven all the same, once, also when its attempt comes late", async () => {
+  test("a session that Restate cannot hand to a worker is driven once all the same, also if Restate's attempt comes late", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -241,14 +241,15 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });
 
-  test("a wake-up goes to another ingress if one is away, and a session that nobody could announce is found by the sweep", async () => {
+  test("a wake-up goes to another ingress if one is unavailable, and the sweep finds a session that was not announced", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
     await worker({ service, store, balancer, ingressUrls: [nobodyListens, ingressUrl] });
     await register();
     const announced = await prompted();
     await expect.poll(() => answers(announced), SOON).toBe(1);
-    // Made by a process that could not reach Restate: this one hears of it, and does not announce what others appended.
+    // Made by a process that could not reach Restate. This process is notified, but does not announce appends of
+    // others.
     const silent = createScript({ store: { ...store, append: store.append }, ids });
     await silent.create();
     await silent.append([{ event_type: "session.edited", data: { title: "t" } }], { dueAt: 0 });

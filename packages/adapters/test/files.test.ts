@@ -69,7 +69,7 @@ const NAMES: readonly (readonly [string, string])[] = [
 ];
 
 describe.each(FILE_STORES)("files: %s", (_, open) => {
-  test("gives back the bytes it was given", async () => {
+  test("a stored file has the same bytes when it is read", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes });
     expect(await files.get(storagePath)).toEqual(bytes);
@@ -77,14 +77,14 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(await files.get(storagePath)).toEqual(new Uint8Array([0, 255]));
   });
 
-  test.each(NAMES)("keeps a file called %j under a safe name", async (filename, expected) => {
+  test.each(NAMES)("a file called %j is stored under a safe name", async (filename, expected) => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename, bytes });
     expect(basename(storagePath)).toBe(expected);
     expect(await files.get(storagePath)).toEqual(bytes);
   });
 
-  test("shortens a name of 3,000 bytes and keeps its ending and its characters whole", async () => {
+  test("a name of 3,000 bytes is shortened without cutting its extension or a character", async () => {
     const files = await open();
     const put = await files.put({ sessionId, fileId: "file_1", filename: `${"日".repeat(1000)}.xlsx`, bytes });
     expect(Buffer.byteLength(basename(put.storagePath))).toBeLessThan(255);
@@ -92,7 +92,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(await files.get(put.storagePath)).toEqual(bytes);
   });
 
-  test("an id that is a path becomes a fingerprint, and two of them stay two", async () => {
+  test("an id that is a path is replaced by its hash, and different ids stay different", async () => {
     const files = await open();
     const one = await files.put({ sessionId, fileId: "../../a", filename: "x", bytes });
     const two = await files.put({ sessionId, fileId: "../../b", filename: "x", bytes });
@@ -100,7 +100,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(one.storagePath).not.toBe(two.storagePath);
   });
 
-  test("refuses a session that is none and a place that is not its own", async () => {
+  test("an invalid session id and a path outside the session are rejected", async () => {
     const files = await open();
     const put = files.put({ sessionId: "../..", fileId: "f", filename: "x", bytes });
     await expect(put).rejects.toMatchObject({ code: "invalid" });
@@ -108,7 +108,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
       await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
   });
 
-  test("says not_found for a file that is not there", async () => {
+  test("a missing file is not_found", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
     const failure = (await files.get(`${storagePath}y`).catch((error: unknown) => error)) as Error;
@@ -117,7 +117,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(failure.message).not.toContain(storagePath);
   });
 
-  test("gives a file by its session and name, and tells which sessions have files", async () => {
+  test("a file is found by its session and name, and sessions with files are listed", async () => {
     const files = await open();
     const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b72";
     const { storagePath } = await files.put({ sessionId, fileId: "file_7", filename: "chart.png", bytes });
@@ -130,7 +130,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     await files.check?.();
   });
 
-  test("removes the files of one session, and those alone", async () => {
+  test("only the files of the deleted session are removed", async () => {
     const files = await open();
     const other = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";
     const names = ["a.csv", "b <&> 'ü'.csv"];
@@ -162,7 +162,7 @@ test("a file in a folder that another machine mounts elsewhere is found under th
   expect(await createFolderFileStore({ folder: mounted }).get(storagePath)).toEqual(bytes);
 });
 
-test("a folder does not follow links out of itself, and not a sibling whose name begins the same", async () => {
+test("a folder does not follow links to the outside, nor to a sibling whose name begins the same", async () => {
   const parent = await tempFolder();
   const folder = join(parent, "mem");
   const files = createFolderFileStore({ folder });

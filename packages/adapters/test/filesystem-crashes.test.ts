@@ -33,7 +33,7 @@ async function threeLines(): Promise<{ folder: string; sessionId: string; bytes:
 }
 
 describe("a torn write", () => {
-  test("at any byte of the last line is cut off at open, and nothing before it is lost", async () => {
+  test("a torn write at any byte of the last line is cut off at open, and nothing before it is lost", async () => {
     const { folder, sessionId, bytes, lines } = await threeLines();
     const start = bytes.length - Buffer.byteLength(lines[2] ?? "") - 1;
     // One session for every place at which the write can have ended.
@@ -54,7 +54,7 @@ describe("a torn write", () => {
     expect(await store.read(sessionId)).toHaveLength(4);
   });
 
-  test("whose blocks never reached the disk reads as zeros and is cut off", async () => {
+  test("a torn write whose blocks read as zeros is cut off", async () => {
     const { folder, sessionId, bytes } = await threeLines();
     appendFileSync(
       logOf(folder, sessionId),
@@ -65,7 +65,7 @@ describe("a torn write", () => {
     expect(statSync(logOf(folder, sessionId)).size).toBe(bytes.length);
   });
 
-  test("of a first append leaves no session", async () => {
+  test("a torn first append leaves no session", async () => {
     const { folder, bytes } = await threeLines();
     const [empty, torn] = [ids(), ids()];
     writeFileSync(logOf(folder, empty), "");
@@ -78,7 +78,7 @@ describe("a torn write", () => {
     }
   });
 
-  test("of records is cut off, and a first one that was torn can be made again", async () => {
+  test("a torn write of records is cut off, and a first put that was torn can be repeated", async () => {
     const folder = emptyFolder();
     const path = join(folder, "records", "records.jsonl");
     const put = { tenant: "t", kind: "k", id: "i", value: 1 };
@@ -105,7 +105,7 @@ describe("damage", () => {
     ["a changed letter in a line that is still JSON", (text: string) => text.replace("two", "twx")],
     ["a missing line", (text: string) => text.replace(/\n.*\n/, "\n")],
     ["a repeated line", (text: string) => text.replace(/\n(.*)\n/, "\n$1\n$1\n")],
-  ])("%s is named with file and line, and other sessions stay usable", async (_, damage) => {
+  ])("damage is reported with file and line, and other sessions stay usable: %s", async (_, damage) => {
     const { folder, sessionId, bytes } = await threeLines();
     const other = ids();
     writeFileSync(logOf(folder, other), bytes);
@@ -124,7 +124,7 @@ describe("damage", () => {
     expect(await store.get(sessionId)).toBeUndefined();
   });
 
-  test("that comes while the store is open is found when the place is read", async () => {
+  test("damage that happens while the store is open is found when the line is read", async () => {
     const { folder, sessionId } = await threeLines();
     const store = await opened(folder);
     await store.read(sessionId);
@@ -134,7 +134,7 @@ describe("damage", () => {
     expect(await store.read(sessionId, { after: 3 })).toHaveLength(1);
   });
 
-  test("of the list of heads costs time and nothing else", async () => {
+  test("a damaged list of heads costs time and nothing else", async () => {
     const { folder, sessionId } = await threeLines();
     for (const text of ["", "x", "x\n".repeat(3)]) {
       writeFileSync(join(folder, "heads.jsonl"), text);
@@ -165,7 +165,7 @@ describe("damage", () => {
 });
 
 describe("after a kill", () => {
-  test("events, keys, due times and fences are there as they were acknowledged", async () => {
+  test("after a kill, events, keys, due times and fences are as they were acknowledged", async () => {
     const folder = emptyFolder();
     const store = await opened(folder);
     const script = scriptOn(store);
@@ -200,7 +200,7 @@ describe("after a kill", () => {
 });
 
 describe("a disk", () => {
-  test("that is full refuses the append with nothing of it kept, and takes it when there is space again", async (context) => {
+  test("on a full disk an append is rejected and leaves nothing, and succeeds when there is space again", async (context) => {
     const folder = smallDisk();
     if (!folder) return context.skip("a small disk cannot be mounted here");
     const store = await opened(folder);
@@ -233,7 +233,7 @@ describe("a disk", () => {
     expect(await again.read(script.sessionId)).toHaveLength(2);
   });
 
-  test("that is read-only refuses appends and opening, and serves what it has", async (context) => {
+  test("on a read-only disk appends and opening are rejected, and an open store can be read", async (context) => {
     const folder = smallDisk();
     if (!folder) return context.skip("a small disk cannot be mounted here");
     const store = await opened(folder);
@@ -259,7 +259,7 @@ describe("a disk", () => {
 });
 
 describe("a folder", () => {
-  test.each([0, 0o377])("is closed to others under umask %o", async (umask) => {
+  test.each([0, 0o377])("a store folder is closed to other users under umask %o", async (umask) => {
     const folder = join(emptyFolder(), "new", "store");
     const before = process.umask(umask);
     try {
@@ -283,7 +283,7 @@ describe("a folder", () => {
     expect((statSync(folder).mode & 0o777).toString(8)).toBe("700");
   });
 
-  test("of a newer Skein, with a broken version, or of somebody else is refused and left as it is", async () => {
+  test("a folder of a newer Skein, with a damaged version, or with other files is rejected and left unchanged", async () => {
     for (const [version, code] of [
       ["2\n", "store_too_new"],
       ["one", "store_corrupt"],
@@ -301,7 +301,7 @@ describe("a folder", () => {
     expect(readdirSync(join(folder, "agent_config"))).toHaveLength(1);
   });
 
-  test("from which a log was deleted by hand has no such session any more", async () => {
+  test("a session whose log was deleted by hand does not exist any more", async () => {
     const { folder, sessionId } = await threeLines();
     for (const use of ["read", "append", "get", "messages"] as const) {
       const id = ids();
@@ -319,7 +319,7 @@ describe("a folder", () => {
     }
   });
 
-  test("holds nothing under a name that came from a fact or a caller and is no UUID", async () => {
+  test("no file name comes from a fact or a caller unless it is a UUID", async () => {
     const outer = emptyFolder();
     const folder = join(outer, "store");
     const store = await opened(folder);

@@ -38,7 +38,7 @@ async function killed(process: ChildProcess): Promise<void> {
 }
 
 describe("a folder that a process has", () => {
-  test("is refused to another within two seconds, with the first one's PID, and free after kill -9", async () => {
+  test("a second process is rejected within two seconds with the PID of the first, and can open the folder after kill -9", async () => {
     const folder = emptyFolder();
     const first = child(folder, OPEN_AND_STAY);
     expect((await first.said.next()).value).toBe("mine");
@@ -57,7 +57,7 @@ describe("a folder that a process has", () => {
     await scriptOn(store).create();
   });
 
-  test("is refused to the same process, and given after close", async () => {
+  test("the same process cannot open the folder twice, but again after close", async () => {
     const folder = emptyFolder();
     const store = await createFilesystemStore({ folder });
     await expect(createFilesystemStore({ folder })).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe("a folder that a process has", () => {
     await opened(folder);
   });
 
-  test("goes to exactly one of several that find a dead holder at once", async () => {
+  test("of several processes that find a dead holder at once, exactly one gets the folder", async () => {
     const folder = emptyFolder();
     const dead = child(folder, OPEN_AND_STAY);
     await dead.said.next();
@@ -90,7 +90,7 @@ describe("a lock", () => {
     ["that is empty", ""],
     ["that is no JSON", "\0\0\0"],
     ["that is other JSON", '{"pid":"x"}'],
-  ])("%s is taken over within two seconds", async (_, text) => {
+  ])("a lock is taken over within two seconds: %s", async (_, text) => {
     const folder = emptyFolder();
     let store = await createFilesystemStore({ folder });
     const script = scriptOn(store);
@@ -105,7 +105,7 @@ describe("a lock", () => {
     expect(await store.read(script.sessionId)).toHaveLength(1);
   });
 
-  test("of another boot means a power cut: documents that it left empty are written again", async () => {
+  test("a lock of another boot means a power failure: empty documents are written again", async () => {
     const folder = emptyFolder();
     const store = await createFilesystemStore({ folder });
     const script = scriptOn(store);
@@ -121,7 +121,7 @@ describe("a lock", () => {
     expect(documentsOf(folder)).toEqual(written);
   });
 
-  test("that somebody else takes over at the same moment is theirs", async () => {
+  test("a lock that another process takes over at the same moment is not taken", async () => {
     const folder = emptyFolder();
     const holder = (pid: number) => JSON.stringify({ pid, boot: "b", started: "s", released: false });
     mkdirSync(join(folder, "lock"));
@@ -142,7 +142,7 @@ describe("a lock", () => {
     expect(readFileSync(join(folder, "lock", "2"), "utf8")).toBe(holder(41));
   });
 
-  test("that is a folder, or beside strange names, is taken over", async () => {
+  test("a lock that is a folder, or has strange names beside it, is taken over", async () => {
     const folder = emptyFolder();
     mkdirSync(join(folder, "lock", "3"), { recursive: true });
     writeFileSync(join(folder, "lock", "notes"), "");
@@ -151,7 +151,7 @@ describe("a lock", () => {
   });
 });
 
-test("what a process acknowledged before kill -9 is there, in order, and the documents show it", async () => {
+test("everything acknowledged before kill -9 is in the log, in order, and in the documents", async () => {
   const folder = emptyFolder();
   const writer = `
     const store = await createFilesystemStore({ folder });

@@ -27,7 +27,7 @@ describeStore(
   { another: "one process at a time has the folder; a second one is refused" },
 );
 
-test("decides appends that are written together one after the other", async () => {
+test("appends that are written together are checked one after the other", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();
@@ -57,7 +57,7 @@ test("decides appends that are written together one after the other", async () =
   expect(await store.checkpoints(script.sessionId)).toHaveLength(1);
 });
 
-test("makes one session of many creations under one key, at once", async () => {
+test("many concurrent creations with one key make one session", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();
@@ -68,7 +68,7 @@ test("makes one session of many creations under one key, at once", async () => {
   expect((await store.list({ tenant: "default" })).items).toHaveLength(2);
 });
 
-test("gives no lease away while an append is being written", async () => {
+test("a lease is not given away while an append is being written", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();
@@ -78,7 +78,7 @@ test("gives no lease away while an append is being written", async () => {
   await writing;
 });
 
-test("shows in its documents at open what was appended just before a kill", async () => {
+test("at open the documents show what was appended just before a kill", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

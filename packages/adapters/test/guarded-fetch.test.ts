@@ -27,7 +27,7 @@ test("a name that leads to this machine is not connected to", async () => {
   const { port, asked } = await listening();
   const guarded = createGuardedFetch({ allowsPort: () => true, lookup: meaning("127.0.0.1") });
   await expect(guarded(`http://models.example.com:${port}/`)).rejects.toMatchObject({
-    cause: { message: expect.stringContaining("not a place on the public internet") },
+    cause: { message: expect.stringContaining("not an address of the public internet") },
   });
   await expect(guarded(`http://127.0.0.1:${port}/`)).rejects.toThrow("may not be connected to");
   expect(asked).toEqual([]);

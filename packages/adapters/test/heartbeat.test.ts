@@ -15,7 +15,7 @@ const info = (owner: string): WorkerInfo => ({
   model: "none",
 });
 
-/** A worker that looks after the others. */
+/** A worker that watches the others. */
 function watcher(
   store: Store,
   options: { isDead?: (owner: string) => boolean; slowMs?: () => number; beatMs?: number } = {},
@@ -57,7 +57,7 @@ async function leased(store: Store, owner: string, leaseMs: number): Promise<str
 const isFree = async (store: Store, sessionId: string): Promise<boolean> =>
   (await store.claim({ owner: "next", leaseMs: 1000, sessionId })).kind === "leased";
 
-test("a worker of another host that was killed loses its fenced leases within 2 s, and none that no fence protects", async () => {
+test("a killed worker of another host loses its fenced leases within 2 s, and keeps leases that no fence protects", async () => {
   const store = createMemoryStore();
   const { workers, looks } = watcher(store);
   await expect.poll(looks, SOON).toBeGreaterThan(0);
@@ -69,7 +69,7 @@ test("a worker of another host that was killed loses its fenced leases within 2 
   expect(await isFree(store, claude)).toBe(false);
 });
 
-test("a process of this host that is gone loses every lease at the next look", async () => {
+test("a process of this host that has ended loses every lease at the next check", async () => {
   const store = createMemoryStore();
   const { workers, looks } = watcher(store, { isDead: (owner) => owner === "here/1/1" });
   await expect.poll(looks, SOON).toBeGreaterThan(0);
@@ -80,13 +80,13 @@ test("a process of this host that is gone loses every lease at the next look", a
   expect(Date.now() - killed).toBeLessThan(1500);
 });
 
-test("while a disk is slow, or the store away, nobody's silence is taken for death", async () => {
+test("while a disk is slow, or the store unavailable, silent workers do not count as dead", async () => {
   const store = createMemoryStore();
   let slow = 400;
   const { workers, looks, freed } = watcher(store, { slowMs: () => slow, beatMs: 40 });
   await workers.beat(info("other/1/1"));
   await expect.poll(looks, SOON).toBe(4);
-  // Three looks saw no sign of life, and four times a slow write have not gone by.
+  // Three checks saw no heartbeat, but less than four times a slow write has passed.
   expect(freed).toEqual([]);
   slow = Infinity;
   await workers.beat(info("other/1/1"));

@@ -60,7 +60,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
     return { plain, store, files, folder, prompted, stored, sessionId: script.sessionId };
   }
 
-  test("are kept once, come back exactly, and are read by a server that did not write them", async () => {
+  test("large texts are stored once, come back exactly, and are read by a server that did not write them", async () => {
     const { plain, store, files, prompted, stored, sessionId } = await opened();
     const heard: unknown[] = [];
     store.onNews((_id, events) => heard.push(...(events ?? []).map(({ data }) => data)));
@@ -85,7 +85,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
     expect(JSON.stringify(followed)).toBe(JSON.stringify(mine));
   });
 
-  test("are deleted with their session", async () => {
+  test("large texts are deleted with their session", async () => {
     const { store, prompted, stored, sessionId } = await opened();
     await prompted(LARGE);
     expect(await stored()).toHaveLength(1);
@@ -94,7 +94,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a text that the place of files does not take stays in the log, and nothing is lost", async () => {
+test("a large text that cannot be stored as a file stays in the log, and nothing is lost", async () => {
   const reported: unknown[] = [];
   const full: FileStore = {
     async put() {
@@ -116,7 +116,7 @@ test("a text that the place of files does not take stays in the log, and nothing
   expect(reported).toHaveLength(1);
 });
 
-test("a place of files that is away, lost or not configured is said, and never shown as the text", async () => {
+test("an unavailable, lost or unconfigured file store is reported, and never shown as the text", async () => {
   const plain = createMemoryStore();
   const files = createFolderFileStore({ folder: await tempFolder() });
   const script = createScript({ store: keepLargeTexts({ store: plain, files }), ids });
@@ -131,7 +131,7 @@ test("a place of files that is away, lost or not configured is said, and never s
   await expect(readWith(files)).rejects.toMatchObject({ code: "store_corrupt" });
 });
 
-test("nobody reads a text of another session by its hash", async () => {
+test("a large text of another session cannot be read by its hash", async () => {
   const [plain, files] = [createMemoryStore(), createFolderFileStore({ folder: await tempFolder() })];
   const store = keepLargeTexts({ store: plain, files });
   const [owner, thief] = [createScript({ store, ids }), createScript({ store, ids, tenant: "thief" })];
@@ -144,7 +144,7 @@ test("nobody reads a text of another session by its hash", async () => {
   expect(JSON.stringify([items, await store.read(thief.sessionId)])).not.toContain("Zeile");
 });
 
-test("files of a session that is not there are found, those of one that is about to begin are not", async () => {
+test("files of sessions that do not exist are found, but not those of a session that is about to begin", async () => {
   const [plain, files] = [createMemoryStore(), createFolderFileStore({ folder: await tempFolder() })];
   const store = keepLargeTexts({ store: plain, files });
   const [kept, beginning] = [createScript({ store, ids }), createScript({ store, ids })];

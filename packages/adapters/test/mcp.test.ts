@@ -70,7 +70,7 @@ const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [
   ...(hasBubblewrap ? [["stdio, in a sandbox", inSandbox] as const] : []),
 ];
 describe.each(WAYS)("an MCP server over %s", (_, open) => {
-  test("gives its tools under its name, with their schemas, and answers calls", async () => {
+  test("tools of an MCP server have its name and their schemas, and answer calls", async () => {
     const connection = await open();
     const add = connection.tools.find(({ name }) => name === "mcp__test__add");
     expect(add).toMatchObject({ description: "Adds.", policy: "repeatable", executor: "backend" });
@@ -90,13 +90,13 @@ describe.each(WAYS)("an MCP server over %s", (_, open) => {
     expect(connection.notices).toEqual([]);
   });
 
-  test("says what is wrong with an input, and what it failed at", async () => {
+  test("an MCP tool reports invalid input and failures", async () => {
     const connection = await open();
     await expect(call(connection, "add", { a: "two" })).rejects.toThrow(/expected number|number/i);
     await expect(call(connection, "fail")).rejects.toThrow("It is broken.");
   });
 
-  test("that returns 50 MB or 1 MB: a sentence, or the beginning, and the next call works", async () => {
+  test("a result of 50 MB is an error, of 1 MB is cut, and the next call works", async () => {
     const connection = await open();
     await expect(call(connection, "giant")).rejects.toThrow(/did not answer/);
     const large = (await call(connection, "large")) as unknown as { text: string }[];
@@ -105,7 +105,7 @@ describe.each(WAYS)("an MCP server over %s", (_, open) => {
   });
 });
 
-test("one that hangs is given up after its time, or at once when the run is cancelled", async () => {
+test("a call that hangs is given up after its time limit, or at once when the run is cancelled", async () => {
   const impatient = await overStdio("good", { callTimeoutMs: 300 });
   await expect(call(impatient, "hang")).rejects.toThrow(/did not answer/);
   const connection = await overStdio("good", { callTimeoutMs: 60_000 });
@@ -115,7 +115,7 @@ test("one that hangs is given up after its time, or at once when the run is canc
   expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
 });
 
-test("one that dies is a sentence for the model and a notice for people, and is started again by the next call", async () => {
+test("a server that dies is an error for the model and a notice for people, and the next call starts it again", async () => {
   const heard: string[] = [];
   const connection = await overStdio("good", { onNotice: (notice) => heard.push(notice) });
   await expect(call(connection, "die")).rejects.toThrow(/MCP server "test" did not answer/);
@@ -123,7 +123,7 @@ test("one that dies is a sentence for the model and a notice for people, and is 
   expect(await call(connection, "add", { a: 4, b: 4 })).toEqual([{ type: "text", text: "8" }]);
 });
 
-test("one that lists 10,000 tools gives the first hundred, and says so", async () => {
+test("of a server that lists 10,000 tools the first hundred are used, with a notice", async () => {
   const { tools, notices } = await overStdio("many");
   expect(tools).toHaveLength(100);
   expect(notices).toEqual([expect.stringMatching(/lists \d+ tools or more; the first 100 are used/)]);
@@ -209,6 +209,6 @@ test.each([
   expect(running("silent")).toEqual([]);
 });
 
-test("a server that wants a key gets it in its header, and refuses without", async () => {
+test("a server that requires a key gets it in a header, and rejects requests without it", async () => {
   await expect(overHttp({ headers: {} })).rejects.toThrow(/cannot be used: .+ \(status 401\)\./);
 });

@@ -11,7 +11,7 @@ import { type Database, createDatabase } from "../../../scripts/postgres.ts";
 
 const who = { tenant: "default", agentId: "agent-1" };
 
-/** A session in the middle of a run, as far as a memory looks at it. */
+/** A session in the middle of a run, with the fields that a memory reads. */
 function sessionOf(sessionId: string, prompt: string, other: Partial<SessionState> = {}): SessionState {
   const run = { runId: `${sessionId}/run`, prompt: { content: prompt } } as unknown as SessionState["run"];
   return { ...emptyState(sessionId), ...who, run, ...other };
@@ -48,7 +48,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
   const session = (id: string, prompt: string, other: Partial<SessionState> = {}): SessionState =>
     sessionOf(id, prompt, { ...who, ...other });
 
-  test("finds what was said in another session, the best first, and counts all of it", async () => {
+  test("memories of another session are found, the best first, and all matches are counted", async () => {
     const memory = await open({ limit: 2 });
     await memory.update({ state: session("s1", "When does the harbour open?"), answer: "The harbour opens at nine." });
     await memory.update({ state: session("s2", "Which ships are in the harbour?"), answer: "None." });
@@ -62,7 +62,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(memories[0]).toBe("Asked: When does the harbour open?\nAnswered: The harbour opens at nine.");
   });
 
-  test("an agent of another tenant, and another agent, remember nothing of it", async () => {
+  test("memories are not shared with another agent or another tenant", async () => {
     const memory = await open();
     await memory.update({ state: session("s1", "The code is 4711"), answer: "Noted 4711" });
     for (const other of [{ tenant: "acme" }, { agentId: "agent-2" }]) {
@@ -71,7 +71,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     }
   });
 
-  test("saying the same run twice, as after a crash, is one memory", async () => {
+  test("storing the same run twice, as after a crash, makes one memory", async () => {
     const memory = await open();
     const state = session("s1", "Harbour");
     expect(await memory.update({ state, answer: "Nine" })).toBe(1);
@@ -79,7 +79,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect((await memory.retrieve({ state: session("s2", ""), query: "harbour" })).found).toBe(1);
   });
 
-  test("nothing of a deleted session is remembered, of the others everything", async () => {
+  test("memories of a deleted session are removed, and those of others stay", async () => {
     const memory = await open();
     await memory.update({ state: session("s1", "The harbour"), answer: "Nine" });
     await memory.update({ state: session("s2", "The harbour"), answer: "Ten" });
@@ -90,7 +90,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(memories).toEqual(["Asked: The harbour\nAnswered: Ten"]);
   });
 
-  test("of its own session it is reminded of what a compaction dropped, not of what it still sees", async () => {
+  test("of its own session an agent gets memories that a compaction dropped, not what it still sees", async () => {
     const memory = await open();
     const state = session("s1", "Tell me about the lighthouse", {
       transcript: [
@@ -130,7 +130,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(found).toBe(query.includes("harbour") ? 1 : 0);
   });
 
-  test("accents and capitals are not what a word is known by", async () => {
+  test("words are found regardless of accents and case", async () => {
     const memory = await open();
     await memory.update({ state: session("s1", "Das Café in Zürich"), answer: "geöffnet" });
     for (const query of ["CAFE", "zurich", "Geöffnet?"])
@@ -138,7 +138,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
   });
 });
 
-test("on PostgreSQL another machine remembers it, and several that begin at once do not disturb each other", async () => {
+test("on PostgreSQL machines share memories, and several may start at once", async () => {
   const fresh = await createDatabase(inject("postgres").url);
   onTestFinished(() => fresh.drop());
   const machines = Array.from({ length: 4 }, () => createPostgresMemory({ url: fresh.url }));
@@ -150,7 +150,7 @@ test("on PostgreSQL another machine remembers it, and several that begin at once
   await Promise.all(machines.map((memory) => memory.close()));
 });
 
-test("a PostgreSQL that cannot be reached is an error, and no crash", async () => {
+test("an unreachable PostgreSQL is an error, not a crash", async () => {
   const memory = createPostgresMemory({ url: "postgres://nobody@127.0.0.1:1/none" });
   await expect(memory.retrieve({ state: sessionOf("s1", ""), query: "harbour" })).rejects.toThrow(/ECONNREFUSED/);
   await memory.close();

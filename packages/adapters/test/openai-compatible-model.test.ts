@@ -77,7 +77,7 @@ test.each([
   expect(textOf([...(await model().call({ ...call, turns }, () => {}, never)).content])).toBe("Done: result 1");
 });
 
-test("a server that tells no counts has an answer that is measured, marked and without a price", async () => {
+test("an answer of a server that reports no token counts is estimated, marked as such, and has no price", async () => {
   const { usage, estimated } = await model().call(
     callOf({ text: "x".repeat(400), quirks: { usage: "missing" } }),
     () => {},
@@ -86,7 +86,7 @@ test("a server that tells no counts has an answer that is measured, marked and w
   expect({ usage, estimated }).toEqual({ usage: { input_tokens: 0, output_tokens: 100 }, estimated: true });
 });
 
-test("counts that contradict each other are not believed", async () => {
+test("contradictory token counts are ignored", async () => {
   const call = callOf({
     text: "Hello.",
     usage: { input_tokens: -500, cache_read_input_tokens: 900 },

@@ -59,7 +59,7 @@ describe("postgres: what can go wrong", () => {
     try {
       const script = createScript({ store, ids });
       await script.create();
-      // Never the one that is ended: it does not look for deadlocks.
+      // This connection is never ended, because it does not check for deadlocks.
       await other.query("set deadlock_timeout = '1h'; begin; lock table skein.log_events in exclusive mode");
       const appending = script.append([edited]);
       const waits =
@@ -82,39 +82,36 @@ describe("postgres: what can go wrong", () => {
   test.each([
     ["an hour ahead", HOUR],
     ["an hour behind", -HOUR],
-  ])(
-    "a machine whose clock is %s wakes sessions at once, and sets and hears of timers at their time",
-    async (_, wrong) => {
-      const url = await database();
-      const clock = (): number => Date.now() + wrong;
-      const [strange, right] = await Promise.all([
-        createPostgresStore({ url, poolSize: 2, clock }),
-        createPostgresStore({ url, poolSize: 2 }),
-      ]);
-      cleanups.push(async () => void (await Promise.all([strange.close(), right.close()])));
-      const script = createScript({ store: strange, ids });
-      await script.create();
-      const { sessionId, event } = script;
-      await strange.append(sessionId, [event(edited)], { dueAt: clock() });
-      // Nothing is due in an hour, and nothing since an hour.
-      const [due] = await right.due({ before: Infinity, sessionId });
-      expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
-      // The clock of the database is known to a few milliseconds: for that long the session may still be about to be due.
-      const claim = await vi.waitFor(async () => {
-        const claimed = await right.claim({ owner: "right", leaseMs: 4000 });
-        expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId } });
-        return claimed;
-      });
-      if (claim.kind !== "leased") return;
-      const inTenMinutes = Date.now() + 600_000;
-      await right.release(claim.lease, { seen: claim.lastSequence, dueAt: inTenMinutes });
-      expect(await strange.due({ before: clock() + 590_000 })).toEqual([]);
-      const [later] = await strange.due({ before: clock() + 610_000 });
-      expect(Math.abs((later?.dueAt ?? 0) - (inTenMinutes + wrong))).toBeLessThan(10_000);
-      const next = await strange.claim({ owner: "strange", leaseMs: 4000 });
-      expect(next).toMatchObject({ kind: "none" });
-    },
-  );
+  ])("with a machine's clock %s, sessions wake at once and timers fire at their time", async (_, wrong) => {
+    const url = await database();
+    const clock = (): number => Date.now() + wrong;
+    const [strange, right] = await Promise.all([
+      createPostgresStore({ url, poolSize: 2, clock }),
+      createPostgresStore({ url, poolSize: 2 }),
+    ]);
+    cleanups.push(async () => void (await Promise.all([strange.close(), right.close()])));
+    const script = createScript({ store: strange, ids });
+    await script.create();
+    const { sessionId, event } = script;
+    await strange.append(sessionId, [event(edited)], { dueAt: clock() });
+    // Nothing is due in an hour, and nothing since an hour.
+    const [due] = await right.due({ before: Infinity, sessionId });
+    expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
+    // The database's clock is known to a few milliseconds, so the session may become due that much later.
+    const claim = await vi.waitFor(async () => {
+      const claimed = await right.claim({ owner: "right", leaseMs: 4000 });
+      expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId } });
+      return claimed;
+    });
+    if (claim.kind !== "leased") return;
+    const inTenMinutes = Date.now() + 600_000;
+    await right.release(claim.lease, { seen: claim.lastSequence, dueAt: inTenMinutes });
+    expect(await strange.due({ before: clock() + 590_000 })).toEqual([]);
+    const [later] = await strange.due({ before: clock() + 610_000 });
+    expect(Math.abs((later?.dueAt ?? 0) - (inTenMinutes + wrong))).toBeLessThan(10_000);
+    const next = await strange.claim({ owner: "strange", leaseMs: 4000 });
+    expect(next).toMatchObject({ kind: "none" });
+  });
 
   const cleanups: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -155,7 +152,7 @@ describe("postgres: what can go wrong", () => {
     const url = await database("template1");
     await opened(url);
     const client = await connected(url);
-    // Indexes are made last, so that a crash leaves newer migrations behind it.
+    // Indexes are made last, so a crash may leave newer migrations applied without them.
     await client.query("delete from skein.migrations where number = 14; drop index skein.sessions_unknown_effect");
     await opened(url);
     const { rows } = await client.query("select to_regclass('skein.sessions_unknown_effect') is not null as there");
@@ -222,7 +219,7 @@ describe("postgres: what can go wrong", () => {
     expect(() => foldAll(script.sessionId, events)).toThrow(expect.objectContaining({ code: "unreadable" }));
   });
 
-  test("ids that are no ids do not exist", async () => {
+  test("an invalid id is not found", async () => {
     const store = await opened(await database());
     const script = createScript({ store, ids, sessionId: "'; drop table skein.events; --" });
     await expect(script.append([edited])).rejects.toMatchObject({ code: "not_found" });
@@ -235,7 +232,7 @@ describe("postgres: what can go wrong", () => {
     await expect(store.delete("nope")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a cursor and a date that are none are refused", async () => {
+  test("an invalid cursor and an invalid date are rejected", async () => {
     const store = await opened(await database());
     const listed = (query: object) => store.list({ tenant: "default", ...query });
     await expect(listed({ cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
@@ -267,7 +264,7 @@ describe("postgres: what can go wrong", () => {
     await expect(append).rejects.toMatchObject({ code: "read_only" });
   });
 
-  test("a blob is kept while a session refers to it, and not longer", async () => {
+  test("a blob is kept only while a session refers to it", async () => {
     const url = await database();
     const store = await opened(url);
     const client = await connected(url);
@@ -316,7 +313,7 @@ describe("postgres: what can go wrong", () => {
     }
   });
 
-  test("a key or a field that is longer than an index takes is still a key and a field", async () => {
+  test("idempotency keys and fields may be longer than an index entry", async () => {
     const store = await opened(await database());
     const script = createScript({ store, ids });
     await script.create();
@@ -381,7 +378,7 @@ describe("postgres: what can go wrong", () => {
     expect(await named).toEqual({ code: "busy" });
   });
 
-  test("an append that the database refuses takes none of its neighbours with it", async () => {
+  test("an append that the database rejects does not affect appends in the same transaction", async () => {
     const store = await opened(await database());
     const script = createScript({ store, ids });
     await script.create();
@@ -401,7 +398,7 @@ describe("postgres: what can go wrong", () => {
     );
   });
 
-  test("a server that goes away and comes back: a known error, nothing lost, and followers go on", async () => {
+  test("while PostgreSQL restarts there is a known error, nothing is lost, and followers continue", async () => {
     const own = await startPostgres();
     cleanups.push(own.stop);
     const store = await opened(own.url);

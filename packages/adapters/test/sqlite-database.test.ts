@@ -8,7 +8,7 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 const NORMAL = 1;
 const FULL = 2;
 
-test("only a group of jobs that are all fleeting does not wait for the disk", async () => {
+test("a commit waits for the disk unless all its jobs may be lost in a power failure", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-database-"));
   const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
   onTestFinished(() => {

@@ -62,7 +62,7 @@ async function closedStore(): Promise<string> {
 }
 
 describe("a file that cannot be used", () => {
-  test("a text is no database", async () => {
+  test("a text file is rejected as a database", async () => {
     mkdirSync(join(folder, "store"));
     writeFileSync(file, "Dear diary, ".repeat(1000));
     expect(await codeOf(open())).toBe("store_corrupt");
@@ -164,7 +164,7 @@ function modeOf(path: string): number {
 }
 
 describe("another process", () => {
-  test("that holds the database for long makes appends fail, and keeps nothing of them", async () => {
+  test("if another process holds the database for long, appends fail and leave nothing", async () => {
     const store = await open({ busyMs: 100 });
     const script = await created(store);
     const other = new DatabaseSync(file);
@@ -182,33 +182,37 @@ describe("another process", () => {
     expect(await store.read(script.sessionId)).toHaveLength(2);
   });
 
-  test("appends and reads beside us: no gap, no repeat, and we follow it", { timeout: 60_000 }, async () => {
-    const EACH = 150;
-    const store = await open();
-    const script = await created(store);
-    const stop = new AbortController();
-    const followed: number[] = [];
-    const following = (async () => {
-      for await (const { sequence } of store.follow(script.sessionId, {}, stop.signal))
-        if (followed.push(sequence) === 2 * EACH + 1) return;
-    })();
-    const child = spawn(
-      process.execPath,
-      [...process.execArgv, "--input-type=module", "-e", OTHER_PROCESS, file, script.sessionId, String(EACH)],
-      { stdio: ["ignore", "pipe", "inherit"] },
-    );
-    const exited = once(child, "exit");
-    // Begin when the other has begun.
-    await once(child.stdout, "data");
-    for (let i = 0; i < EACH; i++) await script.prompt(`ours ${i}`);
-    expect((await exited)[0]).toBe(0);
-    await Promise.race([following, sleep(5000)]);
-    stop.abort();
-    await following;
-    const expected = Array.from({ length: 2 * EACH + 1 }, (_, index) => index + 1);
-    expect((await store.read(script.sessionId)).map(({ sequence }) => sequence)).toEqual(expected);
-    expect(followed).toEqual(expected);
-  });
+  test(
+    "two processes append and read at once without gap or repeat, and follow each other",
+    { timeout: 60_000 },
+    async () => {
+      const EACH = 150;
+      const store = await open();
+      const script = await created(store);
+      const stop = new AbortController();
+      const followed: number[] = [];
+      const following = (async () => {
+        for await (const { sequence } of store.follow(script.sessionId, {}, stop.signal))
+          if (followed.push(sequence) === 2 * EACH + 1) return;
+      })();
+      const child = spawn(
+        process.execPath,
+        [...process.execArgv, "--input-type=module", "-e", OTHER_PROCESS, file, script.sessionId, String(EACH)],
+        { stdio: ["ignore", "pipe", "inherit"] },
+      );
+      const exited = once(child, "exit");
+      // Begin when the other has begun.
+      await once(child.stdout, "data");
+      for (let i = 0; i < EACH; i++) await script.prompt(`ours ${i}`);
+      expect((await exited)[0]).toBe(0);
+      await Promise.race([following, sleep(5000)]);
+      stop.abort();
+      await following;
+      const expected = Array.from({ length: 2 * EACH + 1 }, (_, index) => index + 1);
+      expect((await store.read(script.sessionId)).map(({ sequence }) => sequence)).toEqual(expected);
+      expect(followed).toEqual(expected);
+    },
+  );
 });
 
 /** Appends and checks that what it reads has no gap. */
@@ -240,7 +244,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
     execFileSync("umount", ["--lazy", mount]);
   });
 
-  test("that is full: the append is refused, nothing of it is kept, and the store goes on when there is room", async () => {
+  test("on a full disk an append is rejected and leaves nothing, and the store continues when there is room", async () => {
     writeFileSync(join(mount, "ballast"), Buffer.alloc(512 * 1024));
     const store = await open();
     const script = await created(store);
@@ -252,7 +256,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
       if (code === "none") acknowledged += 1;
     }
     expect(code).toBe("disk_full");
-    // What `/health` asks for.
+    // The check that `/health` makes.
     expect(await codeOf(store.check?.() ?? Promise.resolve())).toBe("disk_full");
     expect(await store.read(script.sessionId)).toHaveLength(acknowledged);
     const together = await Promise.all(Array.from({ length: 4 }, () => codeOf(script.prompt(text))));
@@ -265,14 +269,14 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
     expect(log.map(({ sequence }) => sequence)).toEqual(Array.from({ length: acknowledged + 1 }, (_, i) => i + 1));
   });
 
-  test("that is full before there is a store", async () => {
+  test("a store cannot be created on a full disk", async () => {
     writeFileSync(join(mount, "ballast"), Buffer.alloc(2 * 1024 * 1024 - 8192));
     expect(await codeOf(open())).toBe("disk_full");
     rmSync(join(mount, "ballast"));
     await created(await open());
   });
 
-  test("that is read-only: a store on it is refused with a reason, and can be used again later", async () => {
+  test("a store on a read-only disk is rejected with a reason, and can be used again later", async () => {
     const sessionId = await closedStore();
     execFileSync("mount", ["-o", "remount,ro", mount]);
     expect(await codeOf(open())).toBe("read_only");
@@ -281,7 +285,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
     expect((await store.read(sessionId)).length).toBeGreaterThan(5);
   });
 
-  test("that is read-only and has no store yet", async () => {
+  test("a store cannot be created on a read-only disk", async () => {
     execFileSync("mount", ["-o", "remount,ro", mount]);
     expect(await codeOf(open())).toBe("read_only");
   });

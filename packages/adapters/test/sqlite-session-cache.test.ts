@@ -67,7 +67,7 @@ test("a page is the same object until anybody writes anything, and then has what
   expect((await here.list({ tenant: "default", limit: 2 })).items).toHaveLength(2);
 });
 
-test("a session that is known is still no other tenant's", async () => {
+test("a cached session is still hidden from other tenants", async () => {
   const { here, sessionId, read } = await twoStores();
   await read();
   expect(await here.get(sessionId, { tenant: "other" })).toBeUndefined();

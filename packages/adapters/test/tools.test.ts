@@ -55,7 +55,7 @@ function toolsWorld(options: Omit<StandardToolsOptions, "folder"> = {}): World {
   return { folder, outside, call, tool };
 }
 
-test("who may run again after a crash: what only looks", () => {
+test("only tools that read may run again after a crash", () => {
   const { tool } = toolsWorld();
   const policies = ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite"].map(
     (name) => `${name} ${tool(name).policy}`,
@@ -129,7 +129,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readdirSync(here.outside)).toEqual(["secret.txt"]);
     });
 
-    test("by a new file behind a link to a folder", async () => {
+    test("Write cannot leave the folder by a new file behind a link to a folder", async () => {
       const { folder, outside, call } = world();
       symlinkSync(outside, join(folder, "linked"));
       for (const file_path of ["linked/new.txt", "linked/deep/new.txt"])
@@ -137,7 +137,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readdirSync(outside)).toEqual(["secret.txt"]);
     });
 
-    test("by a link that is swapped while it is looked at", async () => {
+    test("no tool leaves the folder by a link that is swapped during the check", async () => {
       const { folder, outside, call } = world();
       const path = join(folder, "swap");
       const child = execFileSync("/bin/bash", [
@@ -185,7 +185,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
   });
 
   usable("Read", () => {
-    test("numbers the lines, from an offset, up to a limit", async () => {
+    test("Read numbers the lines, from an offset, up to a limit", async () => {
       const { call, folder } = world();
       expect(await call("Read", { file_path: "a.txt" })).toBe("     1\tone\n     2\ttwo\n     3\tthree");
       expect(await call("Read", { file_path: join(folder, "a.txt"), offset: 2, limit: 1 })).toBe(
@@ -193,7 +193,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       );
     });
 
-    test("says what it cannot show: nothing, not text, no such line, no such file", async () => {
+    test("Read says why it shows nothing: an empty file, not text, no such line, no such file", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "empty"), "");
       writeFileSync(join(folder, "binary"), new Uint8Array([1, 0, 2]));
@@ -203,7 +203,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Read", { file_path: "nope" })).rejects.toThrow("There is no file nope.");
     });
 
-    test("cuts giants: lines, and files of any size", async () => {
+    test("Read cuts very long lines and very large files", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "long"), `${"x".repeat(1e6)}\nend`);
       expect(String(await call("Read", { file_path: "long" })).length).toBeLessThan(2200);
@@ -212,7 +212,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Read", { file_path: "huge" })).rejects.toThrow("huge is not text.");
     });
 
-    test("shows an image as an image", async () => {
+    test("Read shows an image as an image", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "p.png"), new Uint8Array([137, 80, 78, 71]));
       expect(await call("Read", { file_path: "p.png" })).toEqual([
@@ -281,7 +281,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(found.sort()).toEqual(expected);
     });
 
-    test("passes over .git and node_modules unless they are named", async () => {
+    test("Glob skips .git and node_modules unless they are named", async () => {
       const { call, folder } = world();
       mkdirSync(join(folder, "node_modules/x"), { recursive: true });
       writeFileSync(join(folder, "node_modules/x/i.js"), "two");
@@ -289,7 +289,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(await call("Glob", { pattern: "node_modules/**/*.js" })).toBe("node_modules/x/i.js");
     });
 
-    test("searches with numbers, context, counts, case and file patterns", async () => {
+    test("Grep searches with line numbers, context, counts, case and file patterns", async () => {
       const { call } = world();
       expect(await call("Grep", { pattern: "two" })).toBe("a.txt\nsrc/b.ts");
       expect(await call("Grep", { pattern: "^two$", output_mode: "content", "-C": 1 })).toBe(
@@ -303,7 +303,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Grep", { pattern: "(" })).rejects.toThrow(/not a valid RE2 regular expression/);
     });
 
-    test("patterns that take other engines for ever take no time", async () => {
+    test("patterns with exponential time in other regex engines are fast", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "evil.txt"), `${"a".repeat(5000)}b\n`);
       const started = process.cpuUsage();
@@ -352,7 +352,7 @@ test.skipIf(!hasBubblewrap)(
 );
 
 describe("Bash", () => {
-  test("runs in the folder with a bare environment: no key of ours is in it", async () => {
+  test("Bash runs in the folder with a bare environment, without our keys", async () => {
     process.env["ANTHROPIC_API_KEY"] ??= "sk-ant-CANARY";
     process.env["SKEIN_CANARY"] = "CANARY";
     onTestFinished(() => {
@@ -372,12 +372,12 @@ describe("Bash", () => {
     ).toEqual(["HOME", "LANG", "PATH", "PWD", "SHLVL", "TERM", "_"].sort());
   });
 
-  test("says how it failed, with what was printed", async () => {
+  test("Bash reports a failure with the output", async () => {
     const { call } = toolsWorld();
     await expect(call("Bash", { command: "echo out; echo err >&2; exit 3" })).rejects.toThrow(/Exit code 3\nout\nerr/);
   });
 
-  test("keeps the beginning and the end of what is printed, whatever the size", async () => {
+  test("Bash keeps the beginning and the end of the output, whatever the size", async () => {
     const { call } = toolsWorld();
     const command = "echo FIRST; head -c 20000000 /dev/zero | tr '\\0' x; echo LAST";
     const printed = String(await call("Bash", { command }));
@@ -390,7 +390,7 @@ describe("Bash", () => {
   test.each([
     ["time-out", 200],
     ["abort", 60_000],
-  ])("at a %s it and everything that it started is gone", async (how, timeout) => {
+  ])("at a %s the command and everything that it started is ended", async (how, timeout) => {
     const { call, folder } = toolsWorld();
     const stop = new AbortController();
     const [one, two] = [marker(), marker()];
@@ -433,7 +433,7 @@ test("where the system lets it, a command sees no process of ours, and what leav
 });
 
 describe("TodoWrite", () => {
-  test("takes a list, and a checklist in the form of the agent tables", async () => {
+  test("TodoWrite accepts a list, and a checklist in the form of the agent tables", async () => {
     const { call } = toolsWorld();
     const todos = [
       { content: "Look", status: "completed", activeForm: "Looking" },

@@ -71,7 +71,7 @@ test.each([
   ).toBe(expected);
 });
 
-test("the difference of an edit shows what goes, what comes, and a little around it", () => {
+test("the difference of an edit shows removed and added lines with some context", () => {
   expect(difference(["a", "b", "c", "d", "e"], ["a", "b", "X", "Y", "d", "e"])).toEqual([
     [" ", "a"],
     [" ", "b"],

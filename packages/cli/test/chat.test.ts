@@ -89,7 +89,7 @@ test("text typed while the model works steers it, and /cancel ends it", async ()
   );
 });
 
-test("what was typed while the model worked does not hide what it then asks for", async () => {
+test("text typed while the model works does not hide a later question", async () => {
   const chat = talk(dataFolder(), "--agent", agentFile);
   const deploy = { name: "deploy", input: { to: "prod" } };
   chat.type(script([{ text: "Going to.", delayMs: 1500, tools: [deploy] }, { text: "It said: $LAST" }]));
@@ -117,7 +117,7 @@ test("/fork goes on in a copy", async () => {
   expect(sessions.map(({ total_runs }) => total_runs)).toEqual([1, 1]);
 });
 
-test("a session that waits is taken up where it was left", async () => {
+test("chat continues a waiting session where it was left", async () => {
   const folder = dataFolder();
   const call = { name: "pick", input: { of: ["red"] } };
   const paused = await skein(
@@ -140,7 +140,7 @@ test("a session that waits is taken up where it was left", async () => {
   expect((await chat.ended).code).toBe(0);
 });
 
-test("lines that come at once, and the end of them while a run is under way, are no mishap", async () => {
+test("several lines at once, and the end of input during a run, work", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   const slow = script([{ text: "First.", delayMs: 1500 }]);
@@ -152,7 +152,7 @@ test("lines that come at once, and the end of them while a run is under way, are
   expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toHaveLength(1);
 });
 
-test("who leaves while something waits for an answer is told how to give it later", async () => {
+test("leaving while a question is open prints how to answer it later", async () => {
   const chat = talk(dataFolder(), "--agent", agentFile);
   const deploy = { name: "deploy", input: { to: "production" } };
   chat.child.stdin?.end(`${script([{ tools: [deploy] }, { text: "Done." }])}\n`);

@@ -47,13 +47,13 @@ test("a data folder below /proc is refused at once", async () => {
   // In a process of its own: what never ends must not keep the others.
   const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
   expect(code).toBe(4);
-  expect(err).toMatch(/The folder \/proc\/skein\/data cannot be made/);
+  expect(err).toMatch(/The folder \/proc\/skein\/data cannot be created/);
 });
 
-test("a data folder that cannot be made is a sentence, for the server and for doctor", async () => {
+test("a data folder that cannot be created is an error with a sentence, for the server and for doctor", async () => {
   const { code, err } = await skein(dataFolder(), "serve", "--port", "0", "--data", join(bin, "data"));
   expect(code).toBe(4);
-  expect(err).toMatch(/cannot be made \(ENOTDIR\)\. Name another one\.\n$/);
+  expect(err).toMatch(/cannot be created \(ENOTDIR\)\. Choose another folder.\n$/);
   expect(err).not.toMatch(/^\s+at /m);
   const looked = await skein(dataFolder(), "doctor", "--data", bin);
   expect(looked.code).toBe(1);
@@ -66,7 +66,7 @@ test.each([
   ["something that is no list", 'export default { agents: "all" };', /must be lists/],
   ["half an object", "export default {", /skein\.config\.ts could not be loaded: /],
   ["an error of its own", 'throw new Error("No database.");', /could not be loaded: No database\./],
-])("a skein.config.ts with %s is a sentence", async (_, text, sentence) => {
+])("a skein.config.ts with %s is rejected with a sentence", async (_, text, sentence) => {
   const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, text);
@@ -76,7 +76,7 @@ test.each([
   expect(err).not.toMatch(/^\s+at /m);
 });
 
-test("a word that nobody reads is refused in skein.config.ts", async () => {
+test("an unknown key in skein.config.ts is rejected", async () => {
   const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, "export default { agent: [] };\n");
@@ -95,7 +95,7 @@ test.each([
   ["a history that is not there", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],
   ["a word too much", ["now"], {}, /Expected/],
-])("serve with %s is a sentence, and nothing is started", async (_, args, env, sentence) => {
+])("serve with %s is rejected with a sentence, and nothing is started", async (_, args, env, sentence) => {
   const folder = dataFolder();
   const { code, out, err } = await call(["serve", ...args], { env: { ...environmentOf(folder), ...env } });
   expect(err).toMatch(sentence);

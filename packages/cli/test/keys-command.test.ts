@@ -51,7 +51,7 @@ test("a key is rotated beside a running server: both keys work, and the list say
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const old = (await skein(data, "keys", "make", "ci", "--owner", "team-a", "--expires", "90")).out.trim();
   const rotated = await skein(data, "keys", "rotate", "ci", "--overlap", "5");
-  expect(rotated.err).toContain('The old key "ci" is good for 5 more minutes.');
+  expect(rotated.err).toContain('The old key "ci" stays valid for 5 minutes.');
   for (const key of [old, rotated.out.trim()]) {
     const { body } = await caller(url, key)("GET", "/v1/me");
     expect(body["key"]).toMatchObject({ name: "ci", owner: "team-a", expires_at: expect.any(String) });
@@ -77,11 +77,11 @@ test.each([
   [["keys", "make", "a", "--scope", "god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--tenant", "$keys"], 2, /--tenant takes a tenant/],
-])("skein %j is a sentence and exit code %i", async (args, code, sentence) => {
+])("skein %j is rejected with a sentence and exit code %i", async (args, code, sentence) => {
   expect(await skein(folder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 
-test("what hooks of a tenant are signed with is made once and shown to the operator", async () => {
+test("the signing secret of a tenant's hooks is created once and shown to the operator", async () => {
   const data = folder();
   const first = await skein(data, "keys", "hook-secret");
   expect(first.out).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
@@ -90,12 +90,12 @@ test("what hooks of a tenant are signed with is made once and shown to the opera
   expect((await skein(data, "keys", "hook-secret", "--tenant", "$keys")).code).toBe(2);
 });
 
-test("doctor says what is there, what is not yet and what is wrong", async () => {
+test("doctor reports what works, what is not set up yet and what is wrong", async () => {
   const data = folder();
   const fresh = await skeinProcess(data, "doctor", "--port", "0", "--data", data);
   expect(fresh.code).toBe(0);
   expect(fresh.out).toMatch(/note {3}model .*simulator/);
-  expect(fresh.out).toMatch(/note {3}store .*not there yet/);
+  expect(fresh.out).toMatch(/note {3}store .*does not exist yet/);
   expect(fresh.out).toMatch(hasBubblewrap ? /ok {5}sql .*sandbox of bubblewrap/ : /note {3}sql .*is off/);
   expect(fresh.out).toMatch(hasBubblewrap ? /ok {5}sandbox .*bubblewrap/ : /note {3}sandbox .*Missing/);
   expect(fresh.out).toMatch(/(?:ok {4}|note {2}) claude {4}Claude Code runs in (?:the sandbox|a process)/);

@@ -25,7 +25,7 @@ test.each([
   ["sessions", "show", "0199c8f1"],
   ["runs", "list", "0199c8f1"],
   ["keys", "list"],
-])("%s %s of a store that is not there is refused: the name may be a slip", async (...args) => {
+])("%s %s of a store that does not exist is rejected, because the name may be misspelt", async (...args) => {
   const folder = dataFolder();
   const file = join(folder, "slip.db");
   const { code, err } = await skein(folder, ...args, "--store", `sqlite:${file}`);
@@ -90,7 +90,7 @@ test.each(["--version", "--help", "sessions --help", "run --help"])(
   },
 );
 
-test("a word that is nearly one of sql's own is not taken for a statement", async () => {
+test("a misspelt sql subcommand is not run as a statement", async () => {
   expect(await skein(dataFolder(), "sql", "exampels")).toMatchObject({
     code: 2,
     err: expect.stringMatching(/^"exampels" is not a statement\. Did you mean "skein sql examples"\?/),
@@ -157,7 +157,7 @@ test("sql's lists are JSON where JSON is asked for", async () => {
   ]);
 });
 
-test("a terminal that does not know its size is as wide as it needs to be", () => {
+test("on a terminal of unknown size lines are not cut", () => {
   const out = Object.assign(new PassThrough(), { isTTY: true, columns: 0 }) as unknown as NodeJS.WriteStream;
   const screen = createScreen({ out, err: out, env: {} });
   expect(screen).toMatchObject({ columns: 100, tableColumns: undefined, helpColumns: Number.POSITIVE_INFINITY });

@@ -55,11 +55,11 @@ test.each([
   [["x", "--fast=yes"], "--fast takes no value."],
   [[], 'Expected "PATTERN" [LOOM], and got nothing.'],
   [["x", "y", "z"], 'Expected "PATTERN" [LOOM], and got 3 words. Put it into quotes.'],
-])("%j is refused in a sentence", (args, sentence) => {
+])("%j is rejected with a sentence", (args, sentence) => {
   expect(() => parse(weave, args)).toThrow(expect.objectContaining({ message: sentence, exitCode: 2 }) as Error);
 });
 
-test("help is found whatever else is wrong, but not behind --", () => {
+test("--help is found among invalid arguments, but not after --", () => {
   expect(asksFor("help", ["--frob", "--help"])).toBe(true);
   expect(asksFor("help", ["-h"])).toBe(true);
   expect(asksFor("help", ["--", "--help"])).toBe(false);

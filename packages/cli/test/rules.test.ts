@@ -79,7 +79,7 @@ test.each([
   ["no\n", false],
   ["\u0003", false],
   ["\u0004", false],
-])("what cannot be undone is asked on a terminal: %j is %s", async (typed, isYes) => {
+])("irreversible commands ask for confirmation on a terminal: %j is %s", async (typed, isYes) => {
   const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
   const input = terminal();
   const asked = isConfirmed("Delete it?", "unused", { input, output: terminal() });
@@ -109,7 +109,7 @@ describe("with a session in the store", () => {
     ["--status failed", ["failed"], [false]],
     ["--status cancelled", ["cancelled"], [false]],
     ["--status awaiting", ["awaiting"], [false]],
-  ])("%s takes the words of the table", async (_, [word = ""], [isFound]) => {
+  ])("%s accepts the words of the table", async (_, [word = ""], [isFound]) => {
     expect(await found("--status", word)).toEqual(isFound ? [id] : []);
   });
 

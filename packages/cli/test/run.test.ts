@@ -20,14 +20,14 @@ describe("skein run", () => {
     );
   });
 
-  test("a model that nobody knows is said to be one, although the simulation answers under its name", async () => {
+  test("an unknown model is reported, although the simulation answers", async () => {
     const folder = dataFolder();
     const unknown = await skein(folder, "run", "Hi", "--model", "xyz");
     expect([unknown.code, unknown.err]).toEqual([0, expect.stringContaining('"xyz" is not a model that Skein knows.')]);
     expect((await skein(folder, "run", "Hi", "--model", "claude-haiku-4-5")).err).not.toContain("not a model");
   });
 
-  test("in production a missing key is an error, and nothing is said of a simulation that answers", async () => {
+  test("in production a missing key is an error without a note about the simulation", async () => {
     const env = { ...environmentOf(dataFolder()), NODE_ENV: "production" };
     const { code, out, err } = await call(["run", "Hello"], { env });
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -50,7 +50,7 @@ describe("skein run", () => {
     expect(err).toMatch(/^✓ add: 5 \(\d+ ms\)$/m);
   });
 
-  test("lets nothing raw through that a model or a tool says", async () => {
+  test("run prints no control characters of a model or a tool", async () => {
     const text = "a\u001B]52;c;ZXZpbA==\u0007b\u009B31mc\u202Ed";
     const steps = [{ text, chunk: 1, tools: [{ name: "say", input: { text } }] }, { text: "\u001B]0;no end" }];
     const folder = dataFolder();
@@ -191,7 +191,7 @@ describe("skein run", () => {
     expect(await skein(folder, "run", script([{ text: "Here." }]), "--session", session)).toMatchObject({ code: 0 });
   });
 
-  test("a reader that leaves early ends the run too: nobody goes on paying for it", async () => {
+  test("a closed output ends the run, so that it costs nothing more", async () => {
     const folder = dataFolder();
     const text = `One line.\n${"And more. ".repeat(300)}`;
     const started = start(folder, ["run", script([{ text, chunk: 10, chunkDelayMs: 100 }])]);
@@ -226,7 +226,7 @@ describe("skein run", () => {
     expect(await next.ended).toMatchObject({ code: 0, out: "Long story.\n" });
   });
 
-  test("a failure is said in a sentence, with exit code 1", async () => {
+  test("a failed run prints a sentence and ends with exit code 1", async () => {
     const prompt = script([{ error: { status: 400, message: "prompt is not to my taste" } }]);
     const { code, err } = await skein(dataFolder(), "run", prompt);
     expect(code).toBe(1);
@@ -282,7 +282,7 @@ describe("skein run", () => {
     expect(failed.code).toBe(1);
   });
 
-  test("what the simulator proposes to a newcomer works: it asks a question, and goes on with the answer", async () => {
+  test("the prompt that the simulator suggests works: it asks a question, and continues with the answer", async () => {
     const folder = dataFolder();
     const proposed = /such as "([^"]+)"/.exec((await skein(folder, "run", "Hello.")).out)?.[1] ?? "";
     const asked = await skein(folder, "run", proposed);
@@ -348,7 +348,7 @@ test.each([
   ["a format that is none", ["run", "a", "--format", "yaml"], 2, /--format/],
   ["a store that is none", ["run", "a", "--store", "mysql://x"], 2, /is not a store/],
   ["an agent file that is not there", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
-])("%s is a sentence and an exit code", async (_, args, expected, sentence) => {
+])("%s is rejected with a sentence and an exit code", async (_, args, expected, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: expected, out: "" });
   expect(err).toMatch(sentence);

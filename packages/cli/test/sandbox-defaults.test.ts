@@ -38,7 +38,7 @@ const UNPRIVILEGED = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind
 const WITHOUT_BUBBLEWRAP = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"];
 
 describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose none", () => {
-  test("is preferred for one person on loopback, and the first lines of the server say what holds", async () => {
+  test("the sandbox is preferred for one person on loopback, and the first lines of the server say so", async () => {
     const home = dataFolder();
     const server = start(home, ["serve", "--port", "0"]);
     const said = (await server.says(/Sandbox {2}[^]*\n {2}Key/)).replaceAll(/\s+/g, " ");
@@ -58,13 +58,13 @@ describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose no
       ],
       "because there are 2 tenants",
     ],
-  ])("is required as soon as there is %s", async (_, commands, because) => {
+  ])("the sandbox is required as soon as there is %s", async (_, commands, because) => {
     const home = dataFolder();
     for (const command of commands) expect((await skein(home, ...command)).code).toBe(0);
     expect(await doctor(home)).toMatchObject({ state: "ok", says: expect.stringContaining(`(required, ${because})`) });
   });
 
-  test.skipIf(!canUnshare)("is required at an address that is not loopback", async () => {
+  test.skipIf(!canUnshare)("the sandbox is required at an address that is not loopback", async () => {
     // In a network namespace of its own: nobody can reach it there.
     const found = await doctor(dataFolder(), NAMESPACE, "--host", "0.0.0.0");
     expect(found.says).toContain("(required, because other machines can reach this server)");
@@ -73,7 +73,7 @@ describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose no
   test.each([
     ["bubblewrap may not make namespaces", UNPRIVILEGED, "this system does not allow user namespaces"],
     ["bubblewrap is missing", WITHOUT_BUBBLEWRAP, 'On Debian: "apt-get install bubblewrap".'],
-  ])("where %s, doctor says what to do, and what is off", async (_, through, advice) => {
+  ])("if %s, doctor says what to do, and what is off", async (_, through, advice) => {
     const home = dataFolder();
     expect(await doctor(home, through)).toMatchObject({
       state: "note",

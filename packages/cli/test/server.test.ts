@@ -95,11 +95,11 @@ test.each([
   ],
   [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--agent cannot be used with --server/],
   [["run", "Hi", "--agent-name", "x"], 2, /give --server URL too/],
-])("%j is a sentence", async (args, code, sentence) => {
+])("%j is rejected with a sentence", async (args, code, sentence) => {
   expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 
-test("a key that the server does not know is said, with where to put another", async () => {
+test("an unknown key is reported, with where to put another one", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ store: `sqlite:${join(folder, "skein.db")}` });
   const { code, err } = await skein(folder, "sessions", "list", "--server", url);

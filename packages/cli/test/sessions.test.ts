@@ -76,7 +76,7 @@ describe("with a session of two runs", () => {
     expect(again).toMatchObject({ code: 4, err: `${file} exists already. --force replaces it.\n` });
   });
 
-  test("import makes another one of what export wrote, or of the server's document, and of nothing else", async () => {
+  test("import accepts the output of export and the server's document, and nothing else", async () => {
     const exported = (await call("sessions", "export", id)).out;
     const file = (name: string, content: string): string => {
       writeFileSync(join(folder, name), content);
@@ -122,7 +122,7 @@ describe("with a session of two runs", () => {
     await memory.close();
   });
 
-  test("the beginning of an id is enough where only one begins so, and otherwise those that do are listed", async () => {
+  test("a unique id prefix is enough, and the matches of an ambiguous one are listed", async () => {
     const [newest, oldest] = await json("runs", "list", id.slice(0, 13));
     expect(await json("sessions", "show", id.slice(0, 8).toUpperCase())).toMatchObject([{ id }]);
     expect(
@@ -160,7 +160,7 @@ describe("with a session of two runs", () => {
     ["runs logs of nobody", ["runs", "logs", nobody], 3],
     ["a store in a folder that is not there", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 3],
     ["a store that cannot be made", ["sessions", "import", "-", "--store", "sqlite:/dev/null/skein.db"], 2],
-  ])("%s is a sentence and an exit code", async (_, args, code) => {
+  ])("%s is rejected with a sentence and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });
     expect(ended.err).toMatch(/^[-/A-Zs"].*[.!]$/m);

@@ -43,7 +43,7 @@ describe("visible", () => {
     ["pictures with joiners", "👨‍👩‍👧 👍🏽 ✈️"],
     ["Persian with its joiners", "می‌خواهم"],
     ["what looks like an escape", "\\x1b[31m"],
-  ])("leaves %s alone", (_, text) => {
+  ])("visible text keeps %s", (_, text) => {
     expect(visible(text)).toBe(text);
   });
 
@@ -51,7 +51,7 @@ describe("visible", () => {
     expect(visible("a\r\nb")).toBe("a\nb");
   });
 
-  test("has no way around it by repeating or nesting", () => {
+  test("escaping cannot be avoided by repetition or nesting", () => {
     const all = ATTACKS.map(([, attack]) => attack).join("");
     expect(visible(visible(all))).toBe(visible(all));
     expect(visibleLine(`${all}\n`)).not.toContain("\n");

@@ -2,10 +2,10 @@
  * `@skein/history`: the sessions that Claude Code leaves on a machine. `migrate`, `undo` and `restore` write to Claude
  * Code's data directory; everything else only reads it. docs/guides/history.md has an example for library users.
  */
-export { archive, type ArchiveOptions, type ArchiveResult } from "./archive/archive.ts";
-export { restoreSession, type RestoreOptions, type RestoreResult } from "./archive/restore.ts";
+export type { ArchiveOptions, ArchiveResult } from "./archive/archive.ts";
+export type { RestoreOptions, RestoreResult } from "./archive/restore.ts";
 export { withArchive } from "./archive/unpack-archive.ts";
-export { withCarried, type CarriedSession } from "./carry/carry-session.ts";
+export type { CarriedSession } from "./carry/carry-session.ts";
 export type { LeftBehind } from "./carry/carry-lines.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, type LibraryConfig } from "./config.ts";
@@ -20,20 +20,7 @@ export {
   SessionNotFoundError,
   WorkspaceNotFoundError,
 } from "./errors.ts";
-export {
-  exportAllSessions,
-  exportAllSessionsToHtml,
-  exportAllSessionsToJson,
-  exportAllSessionsToMarkdown,
-  exportSession,
-  exportSessionLines,
-  exportSessionToHtml,
-  exportSessionToJson,
-  exportSessionToMarkdown,
-  type ExportedSession,
-  type ExportFormat,
-  type ExportOptions,
-} from "./export/export.ts";
+export type { ExportedSession, ExportFormat, ExportOptions } from "./export/export.ts";
 export { getAgentSession } from "./get/get-agent-session.ts";
 export { readLineAt, type LineOptions } from "./get/line-at.ts";
 export { getMessagePage, type MessagePage, type MessagePageOptions, type PlacedMessage } from "./get/message-page.ts";
@@ -42,7 +29,6 @@ export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
 export { getThreadMarks, type BranchPrompts, type ThreadMarks } from "./get/thread-marks.ts";
 export { listSessions } from "./list/list-sessions.ts";
 export { createTitles, type Titles } from "./sources/claude-code/details/title.ts";
-export { migrateSession, migrateWorkspace } from "./migrate/migrate.ts";
 export {
   isMigrateRefusedError,
   MigrateRefusedError,
@@ -52,13 +38,7 @@ export {
   type MigrateResult,
   type MigrateWorkspaceConfig,
 } from "./migrate/types.ts";
-export {
-  listMigrations,
-  undoMigration,
-  type MigrationSummary,
-  type UndoOptions,
-  type UndoResult,
-} from "./migrate/undo.ts";
+export type { MigrationSummary, UndoOptions, UndoResult } from "./migrate/undo.ts";
 export type { DataFile } from "./model/data-file.ts";
 export type {
   AgentSession,
@@ -71,13 +51,34 @@ export type {
   ToolCall,
   UserMessage,
 } from "./model/types.ts";
+export {
+  archive,
+  buildIndex,
+  exportAllSessions,
+  exportAllSessionsToHtml,
+  exportAllSessionsToJson,
+  exportAllSessionsToMarkdown,
+  exportSession,
+  exportSessionLines,
+  exportSessionToHtml,
+  exportSessionToJson,
+  exportSessionToMarkdown,
+  listMigrations,
+  migrateSession,
+  migrateWorkspace,
+  restoreSession,
+  searchInSession,
+  searchSessions,
+  undoMigration,
+  withCarried,
+} from "./on-demand.ts";
 export { createRedactor, type Hidden, type RedactOptions } from "./redact/redact.ts";
 export { readLines, type ReadLinesOptions } from "./scan/read-lines.ts";
-export { buildIndex, type IndexOptions, type IndexResult } from "./search/build-index.ts";
-export { searchInSession, searchSessions, type SearchMatch, type SearchOptions } from "./search/search.ts";
+export type { IndexOptions, IndexResult } from "./search/build-index.ts";
+export type { SearchMatch, SearchOptions } from "./search/search.ts";
 export { checkFormat, type FormatReport, type SeenType } from "./sources/claude-code/check/check-format.ts";
 export { getDefaultDataPath } from "./sources/claude-code/discover/data-paths.ts";
-export { discover, existingRoots } from "./sources/claude-code/discover/discover.ts";
+export { discover, existingRoots } from "./sources/discover.ts";
 export { encodeProjectPath } from "./sources/claude-code/discover/encode-project-path.ts";
 export {
   getFileHistory,

@@ -129,7 +129,7 @@ test("a workspace takes its memory, all prompts and its settings along, and undo
   expect(undone).toMatchObject({ migrationId: result.migrationId, successCount: 3, failedCount: 0 });
   expect(snapshot(data.root)).toEqual(before);
   await expect(undoMigration(undefined, optionsFor(data))).rejects.toThrow("no migration to undo");
-  expect(listMigrations(optionsFor(data)).map(({ kind, isUndone }) => [kind, isUndone])).toEqual([
+  expect((await listMigrations(optionsFor(data))).map(({ kind, isUndone }) => [kind, isUndone])).toEqual([
     ["undo", false],
     ["migrate", true],
   ]);

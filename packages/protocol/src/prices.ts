@@ -164,7 +164,8 @@ export function picosOfCall(model: string, usage: TokenUsage): number | undefine
   const terms = termsOf(model, usage);
   if (!terms) return undefined;
   const { input, output, write_5m, write_1h, cache_read, server_tool } = terms;
-  return [input, output, write_5m, write_1h, cache_read, server_tool].reduce((sum, [n, rate]) => sum + n * rate, 0);
+  const picos = ([tokens, rate]: Term): number => tokens * rate;
+  return picos(input) + picos(output) + picos(write_5m) + picos(write_1h) + picos(cache_read) + picos(server_tool);
 }
 
 /** A count, and the price of one in pico-dollars. */

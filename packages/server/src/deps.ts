@@ -87,7 +87,7 @@ export interface WallsState {
   readonly says: string;
 }
 
-/** How many days the sessions of a tenant are kept after their last event. `*` is every tenant that is not named. */
+/** How many days the sessions of a tenant are kept after their last event. `*` stands for all other tenants. */
 export type RetentionDays = Readonly<Record<string, number>>;
 
 /** What a server needs from the process it runs in. */
@@ -105,7 +105,7 @@ export interface ServerDeps {
   readonly engineCheck?: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
-  /** Whether there are several tenants: then none of them may take all shared places. */
+  /** Whether there are several tenants. If so, no tenant may take all shared places. */
   readonly isShared?: (() => boolean) | undefined;
   /** The places in which this process drives sessions, and who waits for one. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
@@ -157,7 +157,7 @@ export interface ServerDeps {
   readonly models?: ModelCatalog | undefined;
   /** Checks models that requests add, and tries models. Without it, requests add names alone. */
   readonly modelAdmin?: ModelAdmin | undefined;
-  /** The model of agents that name none, where the tenant's list has no default. */
+  /** The model of agents that name none, if the tenant's list has no default. */
   readonly defaultModel: string;
   /** Version, store and model of this server, for the first page and `/health`. */
   readonly description: {

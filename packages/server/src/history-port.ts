@@ -21,13 +21,13 @@ export interface AdoptTo {
 }
 
 /**
- * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response, made
- * in another thread and sent unchanged. Errors are known errors.
+ * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response,
+ * made in another thread and sent unchanged. Errors are known errors. Reasons: decision 150.
  */
 export interface HistoryPort {
   /** Names of keys that may read the history, besides admin keys. */
   readonly keys: readonly string[];
-  /** The folders that the operator opened; empty where they are the usual ones of his user. */
+  /** The folders that the operator configured; empty for the default folders of the server's user. */
   readonly roots: readonly string[];
   list(query: z.output<typeof HistoryQuery>, signal: AbortSignal): Promise<string>;
   get(sessionId: string, signal: AbortSignal): Promise<string>;

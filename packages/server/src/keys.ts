@@ -17,10 +17,10 @@ const StoredKey = z.object({
   scopes: z.array(KeyScope),
   tenant: z.string(),
   created_at: z.string(),
-  /** From then on the key is refused; null: it does not expire. */
+  /** When the key expires; null if it does not. */
   expires_at: z.string().nullable().default(null),
   revoked_at: z.string().nullable(),
-  /** The id of the key that took its place when it was rotated. */
+  /** The id of the key that replaced it in a rotation. */
   replaced_by: z.string().nullable().default(null),
 });
 type StoredKey = z.infer<typeof StoredKey>;

@@ -39,7 +39,7 @@ export interface ServerContext {
   readonly metrics: Metrics;
   readonly runMetrics: RunMetrics;
   readonly checkStore: StoreCheck;
-  /** Undefined where the place of files cannot be asked. */
+  /** Undefined if the file store cannot be checked. */
   readonly checkFiles: StoreCheck | undefined;
   /** The sessions that no worker can drive. */
   readonly unserved: () => Promise<readonly Unserved[]>;

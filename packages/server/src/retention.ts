@@ -29,7 +29,7 @@ export function createRetention(shared: ServerContext, days: RetentionDays): Ret
     const { records } = deps.store;
     const last = await records.get(MARK.tenant, MARK.kind, MARK.id);
     const at = Date.parse(Mark.safeParse(last?.value).data?.at ?? "");
-    // A mark of the future is that of a server whose clock is wrong.
+    // A mark in the future comes from a server with a wrong clock.
     if (Math.abs(now() - at) < EVERY_MS) return false;
     try {
       await records.put([{ ...MARK, value: { at: new Date(now()).toISOString() }, expect: last?.version ?? 0 }]);

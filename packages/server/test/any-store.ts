@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { createDatabase } from "../../../scripts/postgres.ts";
 
-/** The store of a test to which it makes no difference. SKEIN_TEST_STORE names another one, to see that this is so. */
+/** The store of tests that work with any store. SKEIN_TEST_STORE selects another one. */
 export function anyStore(folder: string): Promise<string> {
   return storeOf(process.env["SKEIN_TEST_STORE"] ?? "memory", folder);
 }

@@ -11,7 +11,7 @@ import { caller, folder, say, scripted, session, testServer } from "./world.ts";
 type Entry = Record<string, unknown>;
 
 describe("the audit log of a server", () => {
-  test("says who did what to what, from where and with which result, and keeps no secret", async () => {
+  test("the audit log says who did what, from where and with which result, and contains no secret", async () => {
     const store = await anyStore(folder());
     const { call, url } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
     const key = await call("POST", "/v1/keys", { name: "ci", scopes: ["run"] });
@@ -82,7 +82,7 @@ describe("the audit log of a server", () => {
     for (const method of ["DELETE", "PATCH", "POST"]) expect((await call(method, "/v1/audit", {})).status).toBe(405);
   });
 
-  test("has the answers to approvals that came over a WebSocket, and what was refused there", async () => {
+  test("the audit log has approvals over a WebSocket, and rejected messages", async () => {
     const { call, url } = await testServer();
     const { id } = await session(call);
     const tell = async (path: string, key: string, message: object): Promise<Record<string, unknown>> => {
@@ -123,7 +123,7 @@ describe("the audit log of a server", () => {
     ]);
   });
 
-  test("has answers that were taken over a WebSocket, and what was done with parked sessions", async () => {
+  test("the audit log has answers over a WebSocket, and actions on parked sessions", async () => {
     const store = `sqlite:${folder()}/skein.db`;
     const { call, url, key } = await testServer({ store });
     const frontend_tools = [{ name: "pick", description: "Picks.", input_schema: { type: "object" } }];
@@ -154,7 +154,7 @@ describe("the audit log of a server", () => {
     ]);
   });
 
-  test.skipIf(!hasBubblewrap)("can be asked in SQL", async () => {
+  test.skipIf(!hasBubblewrap)("the audit log can be read in SQL", async () => {
     const { call, url, key } = await testServer();
     await call("POST", "/v1/keys", { name: "ci", scopes: ["run"] });
     const sql = "SELECT action, actor, target, outcome FROM skein.audit";
@@ -164,7 +164,7 @@ describe("the audit log of a server", () => {
   });
 });
 
-test("entries are forgotten when they are older than the log is kept, and no earlier", async () => {
+test("audit entries are removed after their retention, and not earlier", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-01-01T00:00:00Z");
   const now = (): number => time;

@@ -63,7 +63,7 @@ test("HEAD has the headers of a page and no body", async () => {
   expect((await fetch(`${url}/health`, { method: "HEAD", headers: HTML })).status).toBe(401);
 });
 
-test("what is not of the console is answered as without it", async () => {
+test("requests for other addresses are answered as without the console", async () => {
   const { url, call } = await testServer({ console: built() });
   for (const path of ["/v1/nothing", "/v1", "/api/v1/nothing", "/v1/sessions"])
     expect([path, (await fetch(`${url}${path}`, { headers: HTML })).status]).toEqual([path, 401]);
@@ -109,7 +109,7 @@ test("without a build the first page is the one that says what runs here", async
   expect((await fetch(`${url}/sessions`, { headers: HTML })).status).toBe(401);
 });
 
-test("a build that is replaced while the server runs is served as it is then", async () => {
+test("a build that is replaced while the server runs is served in its new form", async () => {
   const path = built();
   const { url } = await testServer({ console: path });
   await fetch(url, { headers: HTML });

@@ -122,7 +122,7 @@ test("an agent that shows its system prompt shows it to every key", async () => 
   expect((await reader("GET", `/v1/agents/${made.agentId}`)).body["system_prompt"]).toBe(HIDDEN_PROMPT);
 });
 
-test("a file that was exported without the system prompt cannot be imported as if it were whole", async () => {
+test("an export without the system prompt cannot be imported as complete", async () => {
   const made = await world();
   const reader = caller(made.url, await keyWith(made.call, "read"));
   const { body } = await reader("GET", `${made.path}/export`);

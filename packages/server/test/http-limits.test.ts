@@ -107,7 +107,7 @@ const REFUSED: readonly (readonly [what: string, text: (key: string) => string, 
   ["a folded header", (key: string) => `GET /health HTTP/1.1\r\n${head(key, "X: a\r\n b")}`, 400],
 ];
 
-test("what HTTP does not allow, or others may read differently, is refused, and the server goes on", async () => {
+test("invalid or ambiguous HTTP requests are rejected, and the server continues", async () => {
   const server = await testServer();
   for (const [what, text, status] of REFUSED) {
     const answer = await raw(server, text(server.key)).answer;
@@ -127,7 +127,7 @@ test("a body that ends before its length leaves nothing behind", async () => {
   expect((await server.call("GET", "/v1/agents")).body.data).toEqual([]);
 });
 
-test("a caller that asks first is told to go on", async () => {
+test("a request with Expect: 100-continue is told to continue", async () => {
   const server = await testServer();
   const body = JSON.stringify({ name: "A" });
   const { socket, answer } = raw(
@@ -138,7 +138,7 @@ test("a caller that asks first is told to go on", async () => {
   expect(await answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
 });
 
-test("200 connections that do nothing keep nobody out", async () => {
+test("200 idle connections do not keep others out", async () => {
   const server = await testServer();
   const idle = Array.from({ length: 200 }, () => raw(server, "").socket);
   await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
@@ -146,7 +146,7 @@ test("200 connections that do nothing keep nobody out", async () => {
   expect((await session(server.call)).id).toBeDefined();
 });
 
-test("each of several processes on one store grants its share of what a key may use, so that the limits hold for all together", () => {
+test("several processes on one store each grant a share of a key's limits", () => {
   let processes = 1;
   const limits = { ...DEFAULT_LIMITS, requestBurst: 10, requestsPerSecond: 1, streams: 5 };
   const granted = (take: () => void): number => {

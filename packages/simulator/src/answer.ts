@@ -1,4 +1,4 @@
-/** From a step to the message that the API would send for it. */
+/** Turns a step of a script into the message that the API would send. */
 import type { FileStore } from "./file-store.ts";
 import type { Ids } from "./ids.ts";
 import type { PromptCache } from "./prompt-cache.ts";
@@ -88,7 +88,7 @@ function atStopSequence(content: readonly Block[], sequences: readonly string[])
   return null;
 }
 
-/** Only text is cut: a half tool input would help nobody, and `stop` can ask for the reason alone. */
+/** Only text is cut; half a tool input would be useless, and `stop` can set the reason alone. */
 function atMaximum(content: readonly Block[], maximum: number): End | null {
   const excess = outputTokens(content).all - maximum;
   const last = content.at(-1);

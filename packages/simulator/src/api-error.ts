@@ -21,7 +21,7 @@ export interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Beside type and message: the SDK turns `error_code` into `errorCode`. */
   readonly details?: JsonObject | undefined;
-  /** In the dialects of OpenAI: what is wrong, as a word. */
+  /** In the dialects of OpenAI: the error code. */
   readonly code?: string | undefined;
   /** In the dialects of OpenAI: which parameter is wrong. */
   readonly param?: string | undefined;
@@ -35,9 +35,9 @@ export class ApiError extends Error {
   readonly details: JsonObject | undefined;
   readonly code: string | undefined;
   readonly param: string | undefined;
-  /** Only a type that somebody asked for: the dialects have types of their own. */
+  /** Only a type that a script requested; otherwise each dialect uses its own. */
   readonly givenType: string | undefined;
-  /** Only a sentence that somebody asked for. */
+  /** Only a message that a script requested. */
   readonly givenMessage: string | undefined;
 
   constructor(status: number, options: ApiErrorOptions = {}) {

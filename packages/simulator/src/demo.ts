@@ -1,8 +1,8 @@
 /**
- * What the simulator says when nobody wrote a script: a pleasant demonstration. Deterministic, a function of the request alone.
+ * The answers of the simulator without a script: a demonstration. They depend only on the request.
  *
- * It says that it is a simulation, does little sums, and calls tools that fit the prompt, one round per prompt unless the prompt asks for
- * more ("use the search tool 3 times").
+ * They say that they are simulated, compute simple sums, and call tools that match the prompt, once per prompt unless
+ * it asks for more ("use the search tool 3 times").
  */
 import { chooseTools } from "./demo-tools.ts";
 import { sampleOf } from "./demo-input.ts";

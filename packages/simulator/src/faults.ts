@@ -24,8 +24,8 @@ const MAXIMUM_COUNTERS = 10_000;
 /**
  * Decides which faults of a step happen now.
  *
- * The only memory that scripts have: a fault with `times` is counted per script text and step number. Two conversations with the very same
- * script share that count; a label of their own keeps them apart.
+ * Scripts have no other state: a fault with `times` is counted per script text and step number. Two conversations with
+ * the same script share that count, unless their labels differ.
  */
 export function createFaultCounter(): (step: Step, key: string) => Faults {
   const counters = new Map<string, number>();
@@ -45,7 +45,7 @@ export function createFaultCounter(): (step: Step, key: string) => Faults {
     const hang = step.hang === true ? {} : step.hang;
     const endEarly = step.endEarly === true ? {} : step.endEarly;
     if (!error && !streamError && !cut && !hang && !endEarly && !instead) return NO_FAULTS;
-    // An error leaves no answer that another fault could break, so it keeps the others for later.
+    // An error has no answer that another fault could break, so other faults are kept for later.
     if (error && due(`error ${key}`, error)) return { ...NO_FAULTS, error };
     return {
       error: null,

@@ -12,8 +12,8 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     const refuse = (): void => {
       chunks.length = 0;
       const tooLarge = (): void => reject(new ApiError(413, { headers: { connection: "close" } }));
-      // The rest is read and dropped before the answer: a client that is still writing would meet a closed connection
-      // instead of it. A client that does not come to an end is answered all the same.
+      // The rest is read and dropped before the answer: a client that is still sending would otherwise see a closed
+      // connection. After a limit the answer is sent anyway.
       let dropped = 0;
       request.removeAllListeners("data").on("data", (chunk: Buffer) => {
         dropped += chunk.length;

@@ -20,5 +20,5 @@ const stop = (): void => {
 };
 process.once("SIGINT", stop);
 process.once("SIGTERM", stop);
-// A parent that dies without a word still closes its end of the pipe.
+// A parent that dies closes its end of the pipe.
 if (untilStdinCloses) process.stdin.once("end", stop).once("error", stop).resume();

@@ -105,7 +105,7 @@ function answerLedger(ledger: LedgerBook, request: IncomingMessage, response: Se
   sendJson(response, { totals: ledger.totals(), calls: ledger.calls(filter) });
 }
 
-/** Whose words an answer has. What is asked for by a key of Anthropic's or nowhere at home is answered as Anthropic does. */
+/** The format of an error. Requests with a key of Anthropic, and unknown routes, get errors in Anthropic's format. */
 function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
   if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;
   if (kind === "bedrock" || kind === "vertex") return kind === "bedrock" ? bedrock : vertex;
@@ -140,7 +140,7 @@ function queryOf(request: IncomingMessage): URLSearchParams {
   return new URLSearchParams((request.url ?? "").slice(pathOf(request.url ?? "").length));
 }
 
-/** A failure of the simulator itself: said in the answer, where whoever runs the test will look. */
+/** A failure of the simulator itself is reported in the answer, where the author of a test will see it. */
 function bug(error: unknown): ApiError {
   return new ApiError(500, {
     message: `The simulator failed: ${error instanceof Error ? error.stack : String(error)}`,

@@ -24,7 +24,7 @@ export interface AnswerToSend {
 export async function sendAnswer(response: ServerResponse, answer: AnswerToSend): Promise<Outcome> {
   const headers = answer.stream ? streamType(answer.dialect) : JSON_TYPE;
   if (isPlain(answer)) {
-    // One write for the whole stream: the simulator must not be what a benchmark measures.
+    // One write for the whole stream, so that benchmarks do not measure the simulator.
     response.writeHead(200, headers).end(joined(answer.events));
     return "answered";
   }
@@ -79,7 +79,7 @@ async function send(response: ServerResponse, answer: AnswerToSend, signal: Abor
     for (const piece of piecesOf(bytes, step)) {
       if (signal.aborted) return "aborted";
       response.write(piece);
-      // Without a turn of the event loop the pieces would leave as one.
+      // Waits for the event loop, because the pieces would otherwise be sent as one.
       if (step.oneByte || step.splitUtf8) await setImmediate();
     }
     room -= bytes.length;
@@ -139,7 +139,7 @@ function piecesOf(bytes: Buffer, step: Step): readonly Buffer[] {
 }
 
 async function silence(signal: AbortSignal): Promise<Outcome> {
-  // A day: longer than anybody listens. The client's leaving ends it.
+  // A day, which is longer than any client waits. It ends when the client disconnects.
   await setTimeout(24 * 60 * 60_000, undefined, { signal });
   return "faulted";
 }

@@ -8,14 +8,14 @@ import { createPromptCache } from "./prompt-cache.ts";
 import { createHandler } from "./routes.ts";
 
 export interface SimulatorOptions extends LedgerOptions {
-  /** 0, a free one, unless told. */
+  /** Default: 0, a free port. */
   readonly port?: number;
   /** Milliseconds since 1970; the lifetimes of cached prefixes and containers go by it. */
   readonly now?: () => number;
   readonly ids?: Ids;
-  /** Between the pieces of an answer without a script. 0 unless told. */
+  /** Milliseconds between the pieces of an answer without a script. Default: 0. */
   readonly demoDelayMs?: number;
-  /** Whether the process stays for it although nothing else is to be done. True unless told. */
+  /** Whether the simulator keeps the process alive. Default: true. */
   readonly keepsProcess?: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   const answerModel = createModelRoute({ ids, now, files, cache, demoDelayMs });
   const handle = createHandler({ ledger, files, answerModel });
 
-  // A client's pool keeps idle connections; closing them under it would look like a fault that nobody asked for.
+  // Idle connections stay open, because closing them would look like a fault to a client's connection pool.
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => void handle(request, response));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, "127.0.0.1", resolve);

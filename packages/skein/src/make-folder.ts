@@ -18,7 +18,7 @@ export function makeFolder(path: string): void {
   } catch (error) {
     if (error instanceof KnownError) throw error;
     const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new KnownError("read_only", `The folder ${path} cannot be made (${code}). Name another one.`, {
+    throw new KnownError("read_only", `The folder ${path} cannot be created (${code}). Choose another folder.`, {
       cause: error,
     });
   }

@@ -77,10 +77,10 @@ async function named(path: string, open: (path: string) => Store | Promise<Store
 function refusal(error: unknown): KnownError | undefined {
   const { code = "", message } = error as { code?: string; message: string };
   if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;
-  return new KnownError("store_unavailable", `PostgreSQL does not let us in: ${message}.`, { cause: error });
+  return new KnownError("store_unavailable", `PostgreSQL rejected the login: ${message}.`, { cause: error });
 }
 
 function pathIn(url: string, place: string): string {
-  if (place === "") throw new KnownError("invalid", `"${url}" names no place. For example: sqlite:./skein.db`);
+  if (place === "") throw new KnownError("invalid", `"${url}" has no path. Expected for example sqlite:./skein.db.`);
   return resolve(place);
 }

@@ -64,7 +64,7 @@ test("each file leaves its rows: generated, downloaded, stored", async () => {
   expect(rows(result, "run_completed")[0]).toMatchObject({ files_generated: 1 });
 });
 
-test("a file that cannot be kept is said to be, with a row for the error, and the run goes on", async () => {
+test("a file that cannot be stored is reported, with a row for the error, and the run continues", async () => {
   const failing = {
     put: () => Promise.reject(new Error("The disk is on fire.")),
     get: () => Promise.reject(new Error("never")),
@@ -78,7 +78,7 @@ test("a file that cannot be kept is said to be, with a row for the error, and th
   expect(rows(result, "error")).toHaveLength(1);
 });
 
-test("a file that the API does not give out is said to be, and the run goes on", async () => {
+test("a file that the API does not return is reported, and the run continues", async () => {
   const { agent } = await simulatedAgent({ ...coding, files: await folder() });
   const output = { type: "bash_code_execution_output", file_id: "file_gone" };
   const result = await agent.run(

@@ -172,7 +172,7 @@ test("a hook that hangs ends with the run that is cancelled", async () => {
   expect((await agent.run("Hi", { signal: stop.signal })).stopReason).toBe("cancelled");
 });
 
-test("what is no hook is rejected", () => {
+test("an invalid hook is rejected", () => {
   expect(() => createAgent({ hooks: { beforeTool: () => {} } as never })).toThrow('There is no hook "beforeTool"');
   expect(() => createAgent({ hooks: { afterToolCall: true } as never })).toThrow("must be a function");
 });

@@ -20,7 +20,7 @@ test("an empty HOME puts nothing into the working folder", () => {
   }
 });
 
-test("two agents of one name are refused, and one that several others use is not", () => {
+test("two agents of one name are rejected, but one agent may be used by several others", () => {
   const helper = createAgent({ name: "helper" });
   const using = (name: string) => createAgent({ name, subagents: [helper] });
   expect(codeOf({ agents: [using("A"), using("B")] }).agents).toHaveLength(3);
@@ -62,7 +62,7 @@ test.each([
   },
 );
 
-test("limits come from skein.config.ts, from the environment before it, and a wrong one is a sentence", () => {
+test("limits come from the environment or skein.config.ts, and a wrong one is rejected with a sentence", () => {
   expect(codeOf({ limits: { streams: 3 } }).limits).toEqual({ streams: 3 });
   const limits = (text: string) => serveSettings({}, readConfig({ SKEIN_LIMITS: text })).limits;
   expect(limits("streams=20, requestsPerSecond=0.5")).toEqual({ streams: 20, requestsPerSecond: 0.5 });
@@ -75,7 +75,7 @@ test.each([
   ["a place that is none", { SKEIN_FILES: "ftp://x" }, /"ftp:\/\/x" is not a place for files/],
   ["a bucket without a name", { SKEIN_FILES: "s3://" }, /names no bucket/],
   ["a bucket without a key", { SKEIN_FILES: "s3://bucket" }, /needs AWS_ACCESS_KEY_ID/],
-])("%s for generated files is a sentence before anything is opened", (_, env, sentence) => {
+])("%s for generated files is rejected before anything is opened", (_, env, sentence) => {
   expect(() => serveSettings({}, readConfig(env))).toThrow(sentence);
 });
 

@@ -59,7 +59,7 @@ test("what a tool refuses is a result that says so, and the run goes on", async 
     expect.arrayContaining([
       expect.stringContaining("outside the folder"),
       expect.stringContaining("does not fit the tool's schema"),
-      expect.stringContaining("not a place on the public internet"),
+      expect.stringContaining("not an address of the public internet"),
       expect.stringContaining("Exit code 7"),
     ]),
   );

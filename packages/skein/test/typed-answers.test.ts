@@ -104,7 +104,7 @@ test("an answer that never fits is a failed run with the last answer, and no out
   await close();
 });
 
-test("an answer that is cut off is no success", async () => {
+test("a truncated answer is not a success", async () => {
   const { agent, close } = await reader({ max_tokens: 5 });
   const { error, output } = await agent.run(script([{ text: RIGHT.repeat(10) }], "cut off"));
   expect({ error, output }).toMatchObject({
@@ -180,7 +180,7 @@ test("a request that is rejected for another reason is asked for once, and fails
   await close();
 });
 
-test("a part of an answer that is cut off is not taken for the answer", async () => {
+test("a part of a truncated answer is not used as the answer", async () => {
   const { run, close } = await reader({ output: z.object({ a: z.object({}).loose().optional() }) });
   const { error, finalAnswer } = await run('Here it is: {"list": [{}');
   expect({ error, finalAnswer }).toMatchObject({

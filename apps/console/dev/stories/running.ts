@@ -1,6 +1,6 @@
 import { type Story, tokens } from "../story.ts";
 
-/** Sessions that are at work for as long as anybody looks. */
+/** Sessions that keep running. */
 export const running: readonly Story[] = [
   {
     agent: "Helper",

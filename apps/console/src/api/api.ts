@@ -49,7 +49,7 @@ export interface SessionFilter {
   readonly title?: string | undefined;
   /** Without sessions that work for another one. */
   readonly isTopLevel?: boolean | undefined;
-  /** Only sessions with a call of which nobody can say whether it took effect. */
+  /** Only sessions with a tool call whose effect is unknown. */
   readonly hasUnknownEffect?: boolean | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface SessionPageQuery extends SessionFilter {
   readonly isCounted?: boolean;
 }
 
-/** Everything that the console asks of a server, one function per need. Nothing else in the console knows a route. */
+/** All requests of the console to a server. No other file of the console knows a route. */
 export function createApi(client: Client) {
   const inSession = (session_id: string) => ({ params: { session_id } });
 
@@ -70,7 +70,7 @@ export function createApi(client: Client) {
     health: (signal?: AbortSignal) => client.health({ ...(signal && { signal }) }),
 
     me: () => client.getMe(),
-    /** Which sessions of the tenant change, for as long as the signal wants. */
+    /** Changes of the tenant's sessions, until the signal aborts. */
     changes: (options: Parameters<Client["followChanges"]>[0]): AsyncGenerator<FollowedChange> =>
       client.followChanges(options),
 
@@ -107,10 +107,10 @@ export function createApi(client: Client) {
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
     /** Transcripts of Claude Code, under the paths that they have there. */
     adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
-    /** Files back to where they were at a checkpoint; a dry run only says what would change. */
+    /** Restores files to a checkpoint; a dry run only lists the changes. */
     rewind: (id: string, checkpointId: string, isDry: boolean) =>
       client.rewindSession({ params: { session_id: id }, body: { checkpoint_id: checkpointId, dry_run: isDry } }),
-    /** How the files would change by a rewind, as far as the log knows. */
+    /** The changes that a rewind would make to the files, according to the log. */
     rewindDifference: async (id: string, checkpointId: string) =>
       (await client.getFileDiff({ params: { session_id: id }, query: { rewind_to: checkpointId } })).files,
     fork: (id: string, messageId?: string) =>
@@ -118,7 +118,7 @@ export function createApi(client: Client) {
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
-    /** A page of the log, for what is over. */
+    /** A page of the log, for finished sessions. */
     events: (id: string, after: number, signal: AbortSignal, limit = 1000) =>
       client.listEvents({ ...inSession(id), query: { after, limit }, signal }),
     /** The events before one, or the last ones of the log; oldest first. */
@@ -182,7 +182,7 @@ export function createApi(client: Client) {
 
     keys: async () => (await client.listKeys()).data,
     createKey: (body: NewApiKey) => client.createKey({ body }),
-    /** Another key in its place; the old one stays good for an hour. */
+    /** Rotates a key; the old key stays valid for an hour. */
     rotateKey: (id: string) => client.rotateKey({ params: { key_id: id }, body: {} }),
     revokeKey: async (id: string): Promise<undefined> => {
       await client.revokeKey({ params: { key_id: id } });

@@ -3,13 +3,13 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
 import { useApi } from "./context.tsx";
-import { whileLookedAt } from "./looked-at.ts";
+import { whileLookedAt } from "./page-visibility.ts";
 
 /** How many sessions are remembered as the stream last had them. */
 const MOST = 5000;
-/** Changes come close together: what has to be asked again for them is asked once. */
+/** Changes come in bursts: requests for them are combined. */
 const PAUSE_MS = 150;
-/** Adding up what was used is work, and nobody reads it twice a second. */
+/** Usage is expensive to add up, so it is requested less often. */
 const USAGE_PAUSE_MS = 5000;
 
 /** Rows of sessions as the stream of changes had them last: newer than what a list was answered with. */
@@ -45,7 +45,7 @@ function createRows(): Rows {
   };
 }
 
-/** One of them for each set of queries: what a login sees is not what the next one may see. */
+/** One for each query client, because another login may not see the same sessions. */
 const rowsOf = new WeakMap<QueryClient, Rows>();
 
 function rowsIn(queries: QueryClient): Rows {
@@ -54,7 +54,7 @@ function rowsIn(queries: QueryClient): Rows {
   return known;
 }
 
-/** Paints again whenever a session changed. */
+/** Renders again whenever a session changed. */
 export function useChangedRows(): { readonly rows: ChangedRows; readonly version: number } {
   const rows = rowsIn(useQueryClient());
   return { rows, version: useSyncExternalStore(rows.subscribe, rows.version) };
@@ -102,7 +102,7 @@ async function follow({
     const looked = whileLookedAt(signal, isKept);
     const options = {
       signal: looked.signal,
-      // Whether the server is gone is what the state of its health says.
+      // The health check reports whether the server is unreachable.
       onReconnect: () => void queries.invalidateQueries({ queryKey: ["health"] }),
       ...(cursor !== undefined && { after: cursor }),
     };
@@ -115,7 +115,7 @@ async function follow({
   }
 }
 
-/** What a change means for what the page has: rows are put in place, and what only the server knows is asked again. */
+/** Applies a change: updates the rows on the page, and requests again what only the server knows. */
 function createNews(queries: QueryClient) {
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const rows = rowsIn(queries);

@@ -11,7 +11,7 @@ export function useApi(): Api {
   return api;
 }
 
-/** How often the server is asked how it does; sooner while it cannot be reached. */
+/** How often the server's health is checked; more often while it cannot be reached. */
 const HEALTH_MS = 20_000;
 const AWAY_MS = 3000;
 
@@ -29,7 +29,7 @@ export function createQueries(onUnauthorized: () => void): QueryClient {
   });
 }
 
-/** What waits for a person, over all sessions. The stream of changes says when it is out of date. */
+/** The open awaits of all sessions. The stream of changes tells when the list is outdated. */
 export function useAwaits() {
   const api = useApi();
   return useQuery({ queryKey: ["awaits"], queryFn: () => api.awaits() });

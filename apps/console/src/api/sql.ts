@@ -21,11 +21,11 @@ interface Line {
   readonly error?: { message: string };
 }
 
-/** How often a statement is asked that found no place among those that run, and how long is waited in between. */
+/** How often a statement is retried while too many others run, and the delay between retries. */
 const TRIES = 4;
 const PAUSE_MS = 2000;
 
-/** What the server answers; whoever finds no place among the statements that run waits for a turn here. */
+/** The server's answer. While too many statements run, waits and retries. */
 export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++)
     try {

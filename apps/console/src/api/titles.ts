@@ -6,10 +6,10 @@ import { useApi } from "./context.tsx";
 
 type Named = Pick<Session, "id" | "title"> & { readonly total_runs?: number };
 
-/** What a session is called: its title, else its first prompt, else that it is new. */
+/** The name of a session: its title, else its first prompt, else "new session". */
 export type TitleOf = (session: Named) => string;
 
-/** First prompts are asked for together: a page shows many sessions at once. */
+/** First prompts are requested together, because a page shows many sessions at once. */
 const PAUSE_MS = 20;
 /** As many ids as one request may have. */
 const AT_ONCE = 100;
@@ -36,7 +36,7 @@ function createFirstPrompts(): FirstPrompts {
       const found = await api.firstPrompts(ids);
       for (const id of ids) known.set(id, found.get(id) ?? null);
     } catch {
-      // Another key may not see them, or the server is away: their ids stand there.
+      // If the request fails, the ids are shown.
       for (const id of ids) known.set(id, null);
     }
     version += 1;
@@ -60,7 +60,7 @@ function createFirstPrompts(): FirstPrompts {
   };
 }
 
-/** One for each set of queries: what a login sees is not what the next one may see. */
+/** One for each query client, because another login may not see the same sessions. */
 const promptsOf = new WeakMap<QueryClient, FirstPrompts>();
 
 /** Names sessions, and paints again when the first prompts of those without a title are there. */
@@ -75,7 +75,7 @@ export function useTitles(): TitleOf {
       if (session.title !== null) return session.title;
       if (session.total_runs === 0) return "New session";
       const prompt = prompts.of(session, api);
-      // While it is asked for, no words stand there that would change at once; a link has to be called something.
+      // Until the first prompt arrives, a neutral text is shown, because a link needs a name.
       return prompt === undefined ? "…" : (prompt ?? `Session ${shortId(session.id)}`);
     },
     // oxlint-disable-next-line exhaustive-deps -- the version says when prompts have come.

@@ -7,7 +7,7 @@ import { dayStart } from "../ui/local-days.ts";
 import { Figure } from "../usage/figure.tsx";
 import { sentTokens, sum } from "../usage/sums.ts";
 
-/** What was spent today and in seven days, by model. Days are those of the reader. */
+/** The cost of today and of the last seven days, by model, in the reader's time zone. */
 export function CostCard() {
   const api = useApi();
   const key = dayStart(serverNow()).toISOString();

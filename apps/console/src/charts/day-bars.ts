@@ -5,11 +5,11 @@ import type { Bar } from "./stacked-bars.tsx";
 interface DayBarsOptions {
   readonly from: Date;
   readonly days: number;
-  /** What stands in the bar of a day (`2026-11-16`), in the order of the series. */
+  /** The values in the bar of a day (`2026-11-16`), in the order of the series. */
   readonly valuesOf: (day: string) => readonly number[];
 }
 
-/** A bar for each day, the last of which is today and not over. Days are those of the reader. */
+/** A bar for each day, up to today. Days are in the reader's time zone. */
 export function dayBars({ from, days, valuesOf }: DayBarsOptions): readonly Bar[] {
   const every = Math.ceil(days / 6);
   return Array.from({ length: days }, (_, at) => {

@@ -24,7 +24,10 @@ interface StackedBarsProps {
 const RIGHT = 56;
 const BELOW = 22;
 
-/** Bars over time; nothing where every bar is empty, which the page says in words. The pointer shows the figures of a bar; a table behind it has them all for readers of the screen. */
+/**
+ * Stacked bars over time; nothing if every bar is empty. Hovering shows the figures of a bar; a hidden table has all of
+ * them for screen readers.
+ */
 export function StackedBars({ bars, series, format, height = 220, label }: StackedBarsProps) {
   const [box, width] = useSize<HTMLDivElement>(800);
   const [over, setOver] = useState<number>();

@@ -19,7 +19,7 @@ export interface SentBlock {
   cache: "read" | "written" | "new";
   micros: number;
   change: "same" | "new" | "changed" | "gone";
-  /** What stood there at the step before, where it changed. */
+  /** The content at the previous step, if it changed. */
   before?: string;
 }
 
@@ -39,7 +39,7 @@ export function blocksOfRequest({ body, parts }: Sent): SentBlock[] {
   });
 }
 
-/** What stands at a path such as `messages.2.0`: a text that is no block stands for one. */
+/** The block at a path such as `messages.2.0`. A plain text counts as one block. */
 function valueAt(body: Body, path: string): unknown {
   const [place, at, part] = path.split(".");
   if (place === "tools") return body.tools ?? [];
@@ -131,8 +131,8 @@ function firstLine(text: string): string {
 }
 
 /**
- * Gives each part its tokens, cache and price. Only the sums are known for certain: the estimates of the parts are scaled to what
- * the model counted, and the cache always holds the beginning of a request.
+ * Gives each part its tokens, cache and price. Only the totals are exact: the estimates of the parts are scaled to the
+ * model's counts, and the cached part is always the beginning of a request.
  */
 export function pricedBlocks(
   blocks: readonly SentBlock[],
@@ -155,7 +155,10 @@ export function pricedBlocks(
   });
 }
 
-/** Marks what is new, changed or gone against the step before. A request grows at its end, so equal beginnings are the same. */
+/**
+ * Marks what is new, changed or removed since the previous step. Requests grow at their end, so parts are compared from
+ * the beginning.
+ */
 export function compared(now: readonly SentBlock[], before: readonly SentBlock[] | undefined): readonly SentBlock[] {
   if (!before) return now;
   const old = new Map(before.map((block) => [identity(block), block]));

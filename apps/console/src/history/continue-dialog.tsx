@@ -4,7 +4,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { continueCommand } from "./continue-command.ts";
 
-/** How to go on with a session where it is: a command to copy. */
+/** A dialog with the command that continues a session in its own agent. */
 export function ContinueDialog({ details, onClose }: { details: HistoryDetails; onClose: () => void }) {
   const command = continueCommand(details.resume);
   return (

@@ -11,7 +11,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { bytes, money, plural } from "../ui/amounts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Fact, FactList } from "../ui/fact-list.tsx";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { saveFile } from "../ui/save-file.ts";
 import { shortId } from "../ui/session-state.ts";
 import { fullTime } from "../ui/times.ts";
@@ -24,7 +24,7 @@ interface HistoryInspectorProps {
   readonly details: HistoryDetails | undefined;
   readonly agentId: string | null;
   readonly panel: PanelProps;
-  /** Whether the beginning of the transcript was not read yet: sums are those of what was. */
+  /** Whether the beginning of the transcript was not read yet, so that totals are incomplete. */
   readonly isPartial: boolean;
 }
 

@@ -27,7 +27,7 @@ const FORMATS = [
   ["json", "Export as JSON"],
 ] as const;
 
-/** The head of a session of Claude Code: what it is, and how to go on with it. */
+/** The header of a session of Claude Code: its title, and how to continue it. */
 export function HistoryTop({ id, details, withRewound, onRewound, onInspector, onProblem }: HistoryTopProps) {
   const api = useApi();
   const changed = useChanged();

@@ -4,7 +4,9 @@ import { addCall, completeFromResult } from "../session/fold-calls.ts";
 import { newStep } from "../session/fold-steps.ts";
 import { type Mark, type SessionView, type Step, emptyView } from "../session/view.ts";
 
-/** Messages of a transcript of Claude Code as what the page of a session shows. Places in the file stand for sequences. */
+/**
+ * Converts messages of a Claude Code transcript to the view of a session. Positions in the file are used as sequences.
+ */
 export function viewOfMessages(messages: readonly HistoryMessage[], withRewound: boolean): SessionView {
   const view = emptyView();
   const fold = { view, prompts: 0, steps: 0 };
@@ -63,7 +65,7 @@ function answer(fold: Fold, message: HistoryMessage): void {
   const { view } = fold;
   const blocks = message.content as ContentBlock[];
   const last = view.steps.at(-1);
-  // The lines of one answer may stand on two pages.
+  // The lines of one answer may be on two pages.
   const isSame = message.message_id !== null && last?.messageId === message.message_id;
   const step = isSame && last ? last : begin(fold, message);
   step.content = [...step.content, ...blocks];

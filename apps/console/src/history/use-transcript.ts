@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Api, HistoryMessage } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { whileLookedAt } from "../api/looked-at.ts";
+import { whileLookedAt } from "../api/page-visibility.ts";
 import type { SessionView } from "../session/view.ts";
 import { viewOfMessages } from "./history-view.ts";
 
@@ -28,12 +28,12 @@ interface Loaded {
 interface TranscriptOptions {
   readonly id: string;
   readonly agentId: string | null;
-  /** A position in the file that must be among what is read first. */
+  /** A position in the file that the first page must include. */
   readonly at: number | null;
   readonly withRewound: boolean;
 }
 
-/** Reads a transcript of Claude Code from its end, or around a place in it, and goes on as the file grows. */
+/** Reads a transcript of Claude Code from its end, or around a position, and follows the file as it grows. */
 export function useTranscript({ id, agentId, at, withRewound }: TranscriptOptions): Transcript {
   const api = useApi();
   const [loaded, setLoaded] = useState<Loaded>();
@@ -72,7 +72,7 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
       const page = await api.historyMessages(id, { before: known.before, agentId, limit: 300 });
       setLoaded((was) => was && joined(was, page, "before"));
     } catch {
-      // Whoever scrolls again asks again.
+      // Scrolling again retries.
     } finally {
       isBusy.current = false;
     }
@@ -133,7 +133,7 @@ async function read(
   };
 }
 
-/** Reads on whenever the file grew, while somebody looks. */
+/** Reads new lines whenever the file grew, while the page is visible. */
 async function followFile({
   api,
   id,

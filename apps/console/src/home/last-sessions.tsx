@@ -12,12 +12,12 @@ import { when } from "../ui/times.ts";
 interface LastSessionsProps {
   readonly sessions: readonly Session[];
   readonly agents: readonly Agent[];
-  /** Sessions of Claude Code to stand among them. */
+  /** Sessions of Claude Code to include. */
   readonly history?: readonly HistorySession[];
   readonly most?: number;
 }
 
-/** The sessions that were at work last, of both worlds, one line each. */
+/** The last used sessions of Skein and of other agents, one line each. */
 export function LastSessions({ sessions, agents, history = [], most = 50 }: LastSessionsProps) {
   const now = serverNow();
   const titleOf = useTitles();

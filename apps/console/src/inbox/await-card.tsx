@@ -17,7 +17,7 @@ import { ResultForm } from "./result-form.tsx";
 
 interface AwaitCardProps {
   readonly wait: AwaitCardData;
-  /** The card that the keys are for. */
+  /** Whether keyboard shortcuts are for this card. */
   readonly isCurrent: boolean;
   readonly isInSession?: boolean;
   readonly onAnswered?: () => void;
@@ -147,7 +147,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
   const approve = (): void => onAnswer({ content: "yes" });
   const deny = (): void =>
     onAnswer({ content: reason.trim() === "" ? "Denied by the user." : reason.trim(), isError: true });
-  // What cannot be taken back is not done by one key: it leads to the button, and Enter presses it.
+  // Actions that cannot be undone need two keys: the first focuses the button, Enter presses it.
   const byKey = (): void => (isEdit(wait) ? approve() : button.current?.focus());
   const change = (): void => setChanging(true);
   useKeys({ a: byKey, d: () => setDenying(true), e: change }, isCurrent && !isSending && !isChanging);

@@ -5,7 +5,7 @@ import { useKeys } from "../ui/use-keys.ts";
 import type { AwaitCardData } from "./await-card-data.ts";
 import { AwaitCard } from "./await-card.tsx";
 
-/** How long a card that was answered stays at its place before the list closes up. */
+/** How long an answered card stays in place before it is removed. */
 const STAYS_MS = 4000;
 
 /** Everything that waits for a person, the oldest first. */
@@ -16,7 +16,7 @@ export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   const idsNow = awaits.map(({ tool_use_id }) => tool_use_id).join();
 
   useEffect(() => {
-    // What is gone stays for a moment: the list must not move under the pointer.
+    // Answered cards stay for a moment, so that the list does not move under the pointer.
     setKept((before) =>
       [...before.filter((one) => !awaits.some((other) => isSame(one, other))), ...awaits].sort((one, other) =>
         one.opened_at.localeCompare(other.opened_at),

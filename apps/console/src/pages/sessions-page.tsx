@@ -11,13 +11,13 @@ import { SessionList, type SessionListHandle } from "../sessions/session-list.ts
 import { SessionsFooter } from "../sessions/sessions-footer.tsx";
 import { useSessionRows } from "../sessions/use-session-rows.ts";
 import { grouped } from "../ui/amounts.ts";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** Every session, searched and filtered as it is typed. The filters stand in the address. */
+/** All sessions, searched and filtered while typing. The filters are in the URL. */
 export function SessionsPage() {
   usePageTitle("Sessions");
   const [, go] = useLocation();
@@ -31,7 +31,7 @@ export function SessionsPage() {
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<SessionListHandle>(null);
   useEffect(() => {
-    // This page stays until the next one is loaded: what was typed must not lead back to it.
+    // This page stays mounted until the next one is loaded, so a late search must not navigate back to it.
     const timer = setTimeout(() => window.location.pathname === "/sessions" && setSearch(typed), 250);
     return () => clearTimeout(timer);
   }, [typed, setSearch]);

@@ -21,7 +21,7 @@ export type CallsOpen = boolean | undefined;
 
 interface CallViewProps {
   readonly call: Call;
-  /** Painted again when this changes. */
+  /** Rendered again when this changes. */
   readonly version: number;
   readonly allOpen: CallsOpen;
   readonly isMarked: boolean;
@@ -73,7 +73,7 @@ function isEdit({ name }: Call): boolean {
   return /edit|write/i.test(name) && name !== "TodoWrite";
 }
 
-/** Commands and edits are what people look for; what was read they can open. */
+/** Commands and edits are open by default, because people look for them; reads are folded. */
 function isShort(call: Call): boolean {
   if (isEdit(call) || call.name === "Bash" || call.state === "waiting") return true;
   return false;
@@ -177,7 +177,10 @@ function Words({ text }: { text: string }) {
 const EDIT_VALUES =
   "file_path path notebook_path old_string new_string old_str new_str content file_text new_source edits".split(" ");
 
-/** What a call has beside what is drawn of it, such as a folder or "replace all": nobody approves what is not shown. */
+/**
+ * Inputs that the view above does not show, such as a folder or "replace all", because people must see everything that
+ * they approve.
+ */
 function OtherValues({ values, shown }: { values: Record<string, unknown>; shown: readonly string[] }) {
   const others = Object.entries(values).filter(([name]) => !shown.includes(name));
   return others.length === 0 ? null : <Values values={Object.fromEntries(others)} isWhole />;

@@ -2,7 +2,7 @@ import type { Content, ContentBlock, Event, FactData, ToolUseBlock } from "@skei
 import { lineChanges } from "../text/line-changes.ts";
 import { type Call, type CallState, type SessionView, type Step, placeOf, touch } from "./view.ts";
 
-/** Calls of tools and what they wait for. True if the event was one of these. */
+/** Handles events about tool calls and awaits. Returns whether the event was one of them. */
 export function foldCall(view: SessionView, event: Event): boolean {
   const at = Date.parse(event.created_at);
   switch (event.event_type) {
@@ -10,7 +10,7 @@ export function foldCall(view: SessionView, event: Event): boolean {
       const call = view.calls.get(event.data.tool_use_id);
       if (!call) return true;
       call.state = "running";
-      // Whoever approved it may have given it another input.
+      // The person who approved the call may have changed its input.
       call.input = event.data.input;
       call.policy = event.data.policy;
       call.startedAt = at;

@@ -11,7 +11,7 @@ import {
 import { addCall, completeFromBlock } from "./fold-calls.ts";
 import { type SessionView, type Step, placeOf, stepOf, touch } from "./view.ts";
 
-/** Model calls. True if the event was one of these. */
+/** Handles events about model calls. Returns whether the event was one of them. */
 export function foldStep(view: SessionView, event: Event): boolean {
   switch (event.event_type) {
     case "step.started":
@@ -62,7 +62,7 @@ export function foldStep(view: SessionView, event: Event): boolean {
   }
 }
 
-/** The text that had arrived of an answer that broke off. */
+/** The text of an interrupted answer. */
 function interrupt(
   step: Step,
   { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,

@@ -5,8 +5,8 @@ import { copiedMessage, foldStep } from "./fold-steps.ts";
 import { type Mark, type Run, type SessionView, placeOf, stepOf } from "./view.ts";
 
 /**
- * Adds one event to what is shown. The view is changed in place, because a log may have ten thousand events; whatever an
- * event changes gets a new version. An event of an unknown type is shown by its name, and nothing is lost by it.
+ * Adds one event to the view. The view is changed in place, because a log may have ten thousand events; each changed
+ * item gets a new version. An event of an unknown type is shown by its name.
  */
 export function fold(view: SessionView, event: Event): void {
   if (event.sequence <= view.sequence) return;
@@ -17,7 +17,7 @@ export function fold(view: SessionView, event: Event): void {
   view.items.push({ ...placeOf(event), kind: "unknown", type: event.event_type });
 }
 
-/** Known events that the transcript shows by what they lead to; all of them are in the list of events. */
+/** Known events that the transcript does not show as such. The list of events has all of them. */
 const QUIET: ReadonlySet<string> = new Set([
   "message.created",
   "answer.validated",
@@ -39,7 +39,7 @@ function mark(view: SessionView, event: Event, text: string, more: Partial<Pick<
   view.items.push({ ...placeOf(event), kind: "mark", tone: "plain", detail: null, text, ...more });
 }
 
-/** What happens to the session as a whole. True if the event was one of these. */
+/** Handles events about the session as a whole. Returns whether the event was one of them. */
 function foldSession(view: SessionView, event: Event): boolean {
   switch (event.event_type) {
     case "session.created":
@@ -72,7 +72,7 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      // A run that waited is taken up again as well, and nothing was lost by it.
+      // A run that waited is also resumed, without any loss.
       if (isUnderWay(view, event.data.run_id))
         mark(view, event, "The worker was gone. Another one took the run up where its log ended.", { tone: "waiting" });
       return true;
@@ -234,7 +234,7 @@ function closeStep(step: SessionView["steps"][number], outcome: string): void {
   step.version += 1;
 }
 
-/** Adds unfinished text to the step that is being made. A piece that does not fit its place is left out: the whole text follows. */
+/** Adds a draft to the current step. A draft at another offset is ignored, because the whole text follows. */
 export function foldDraft(view: SessionView, { event_type, data }: Draft): void {
   if (event_type !== "step.generating") return;
   const step = stepOf(view, data.run_id, data.step);

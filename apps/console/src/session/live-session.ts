@@ -3,7 +3,7 @@ import type { Event } from "@skein/protocol";
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import { type Api, isFinal } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { whileLookedAt } from "../api/looked-at.ts";
+import { whileLookedAt } from "../api/page-visibility.ts";
 import { fold, foldDraft } from "./fold.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
@@ -14,7 +14,7 @@ export type LoadedPhase = "loading" | "live" | "away" | "deleted";
 export interface LiveSnapshot {
   readonly view: SessionView;
   readonly version: number;
-  /** `loading` until the log was read to where it was at the beginning. */
+  /** `loading` until the log was read up to its length at the start. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
   /** The first event that is there besides the very first: 1 if the whole log is. */
@@ -23,7 +23,7 @@ export interface LiveSnapshot {
 
 type Subscribe = (changed: () => void) => () => void;
 
-/** Who is told when unfinished text grew: only what shows it, so that nothing else is painted with each frame. */
+/** Listeners for drafts: only the component that shows a draft renders with each frame. */
 export interface Drafts {
   readonly subscribe: Subscribe;
   readonly version: () => number;
@@ -44,8 +44,8 @@ const WHOLE = 30_000;
 const BACK = 5000;
 
 /**
- * Follows a session and folds its events. The end of the log is read first and shown; the rest comes behind it. The view changes as often as events arrive, and whoever shows it is told at most once
- * per frame. Reconnecting, and going on after the last event, is the client's part.
+ * Follows a session and folds its events. The end of the log is read first and shown; the rest comes behind it. The
+ * view changes with each event, and listeners are called at most once per frame. The client package handles reconnects.
  */
 function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
@@ -76,7 +76,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     }
     if (followed.type === "event") fold(view, followed.event);
     else {
-      // Another log under the same id: it comes again from its first event.
+      // The log was reset: it is sent again from its first event.
       view = emptyView();
       from = 1;
       earlier = [];
@@ -103,7 +103,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     );
     const [first] = end.data;
     from = first?.sequence ?? 1;
-    // Who works here, and for whom, is in the first event.
+    // The first event has the agent and the parent session.
     if (from > 1) for (const event of (await api.events(id, 0, signal, 1)).data) fold(view, event as Event);
     for (const event of end.data) fold(view, event as Event);
     tell("live");
@@ -131,7 +131,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     if (from > 1) for (const event of before.events.slice(0, 1)) fold(view, event);
     for (const event of earlier) fold(view, event);
     for (const event of later) fold(view, event);
-    // Unfinished text is in no event.
+    // Drafts are not events, so they are kept separately.
     const writing = before.steps.at(-1);
     const same = writing && view.steps.findLast(({ key }) => key === writing.key);
     if (same?.state === "running") same.draft = writing?.draft ?? "";
@@ -161,7 +161,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     await Promise.all([from > 1 && from <= WHOLE ? readBackOnce(signal, Infinity) : undefined, follow(signal)]);
   }
 
-  /** Two at once would mix their pages. */
+  /** Only one read at a time, because two would mix their pages. */
   let readingBack: Promise<void> | undefined;
   function readBackOnce(signal: AbortSignal, most: number): Promise<void> {
     readingBack ??= readBack(signal, most).finally(() => (readingBack = undefined));
@@ -170,7 +170,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
 
   async function more(): Promise<void> {
     if (from <= 1 || !stop || snapshot.phase === "loading") return;
-    // Whoever scrolls again asks again.
+    // Scrolling again retries.
     await readBackOnce(stop.signal, BACK).catch(() => undefined);
   }
 
@@ -205,7 +205,10 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   };
 }
 
-/** Asks until there is an answer: a server that is away comes back. What another attempt would not mend is thrown. */
+/**
+ * Retries until there is an answer, because an unreachable server may come back. Errors that a retry would not fix are
+ * thrown.
+ */
 async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,

@@ -32,7 +32,7 @@ export const MarkView = memo(function MarkView({ mark }: { mark: Mark }) {
   );
 });
 
-/** An event of a newer version. The rest of the page goes on without it. */
+/** An event of a newer version, shown by its name. */
 export function UnknownView({ item, onRaw }: { item: Unknown; onRaw: (sequence: number) => void }) {
   return (
     <div className="mark">

@@ -11,7 +11,7 @@ export interface Span {
   readonly to: number;
   readonly sequence: number;
   readonly title: string;
-  /** What stands on the piece where there is room: the number of a step, or the shape of what went wrong. */
+  /** The label of the piece if there is room: the number of a step, or the icon of a failure. */
   readonly label: string;
 }
 

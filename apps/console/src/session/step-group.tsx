@@ -8,7 +8,10 @@ import type { Item, SessionView, Step } from "./view.ts";
 const LONG = 10;
 const LEFT_OPEN = 5;
 
-/** Up to which step each long run is folded. Decided once, when the session was read: what grows is not folded under the reader. */
+/**
+ * Up to which step each long run is folded. Decided once, when the session was loaded, so that nothing folds while it
+ * is read.
+ */
 export function groupSteps(view: SessionView): Map<string, number> {
   const counts = new Map<string, number>();
   for (const step of view.steps)
@@ -51,7 +54,7 @@ const VERBS: readonly (readonly [names: RegExp, verb: string, noun: string])[] =
   [/^(Grep|Glob|WebSearch)$/, "searched", "time"],
 ];
 
-/** What the steps did, in words: read 6 files, ran 2 commands. */
+/** A summary of the steps: read 6 files, ran 2 commands. */
 function summary(steps: readonly Step[]): string {
   const calls = steps.flatMap((step) => step.calls);
   const parts = VERBS.flatMap(([names, verb, noun]) => {

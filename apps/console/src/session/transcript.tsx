@@ -33,7 +33,7 @@ interface TranscriptProps {
   readonly onFork: ((messageId: string) => void) | undefined;
   readonly onRaw: (sequence: number) => void;
   readonly onVisible: (visible: Visible) => void;
-  /** Told when the beginning of what is there comes near, if there is more before it. */
+  /** Called when the reader scrolls near the first loaded item, if there is more before it. */
   readonly onTop?: (() => void) | undefined;
 }
 
@@ -43,17 +43,20 @@ const END_PX = 60;
 /** Closer to the beginning than this, more is read. */
 const NEAR_TOP_PX = 1500;
 
-/** The messages and steps of a session. Only what is on the screen is in the page; the view follows the end only if it was there. */
+/**
+ * The messages and steps of a session. Only visible rows are in the DOM. The view follows the end only if it was at the
+ * end.
+ */
 export function Transcript(props: TranscriptProps) {
   const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible, onTop } = props;
   const list = useRef<VListHandle>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
   const folds = useRef<Map<string, number> | undefined>(undefined);
-  // What was read first decides what is folded; steps that come before it are folded with their runs.
+  // The first load decides what is folded; steps that are loaded later are folded with their runs.
   folds.current ??= groupSteps(view);
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const rows = useMemo(() => rowsOf(view.items, folds.current, opened), [view, version, opened]);
-  // Rows that came before the first one must not move what is read.
+  // Rows that are inserted before the first one must not move the visible text.
   const first = useRef<string | undefined>(undefined);
   const isPrepended =
     first.current !== undefined && rows[0]?.key !== first.current && rows.some(({ key }) => key === first.current);
@@ -112,7 +115,7 @@ export function Transcript(props: TranscriptProps) {
   const scrolled = (offset: number): void => {
     const current = list.current;
     if (!current) return;
-    // Only a reader who scrolls up leaves the end: a text that grows moves it away without anybody wanting it.
+    // Only scrolling up stops following the end; growing text does not.
     const isNear = current.scrollSize - offset - current.viewportSize < END_PX;
     if (isNear) isAtEnd.current = true;
     else if (offset < lastOffset.current - 1) isAtEnd.current = false;

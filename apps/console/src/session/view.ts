@@ -1,6 +1,6 @@
 import type { CallCost, Content, ContentBlock, Event, Failure, Usage, UsageTotals } from "@skein/protocol";
 
-/** How a call stands. `unknown`: it had begun when its worker died, and nobody can say whether it took effect. */
+/** The state of a call. `unknown`: its worker died during the call, so its effect is unknown. */
 export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked";
 
 /** One call of a tool with its result. */
@@ -15,7 +15,7 @@ export interface Call {
   endedAt: number | null;
   durationMs: number | null;
   result: Content | null;
-  /** Where the log says it began and ended. */
+  /** The sequences of its start and end in the log. */
   startedSequence: number | null;
   endedSequence: number | null;
   wait: Wait | null;
@@ -71,7 +71,7 @@ export interface Step extends Versioned {
   messageId: string | null;
   /** `interrupted`: its run was cancelled. `lost`: its worker died. */
   state: "running" | "done" | "failed" | "lost" | "interrupted";
-  /** What a call that broke off may have cost beyond what is known. */
+  /** What an interrupted model call may have cost beyond what is known. */
   reservedMicros: number;
   model: string;
   attempt: number;
@@ -139,7 +139,7 @@ export interface StoredFile {
   readonly at: number;
 }
 
-/** Where a wrong or foreign log is not what was expected: what is known of the session from its first event. */
+/** What the first event says about the session; the defaults are for invalid logs. */
 interface Head {
   readonly agentName: string;
   readonly agentVersion: number;
@@ -209,7 +209,7 @@ export function stepOf(view: SessionView, runId: string, number: number): Step |
   return view.steps.findLast((step) => step.runId === runId && step.number === number);
 }
 
-/** Says that a step, or a call of it, has to be painted again. */
+/** Marks a step, or one of its calls, as changed. */
 export function touch(step: Step | undefined): void {
   if (step) step.version += 1;
 }

@@ -4,14 +4,14 @@ import { visibleLine } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { SessionView } from "./view.ts";
 
-/** How often it is asked whether a prompt still waits. */
+/** How often to check whether a prompt still waits. */
 const AGAIN_MS = 3000;
 
 /** Says why a prompt is not worked on: nobody here runs its agent, or it is not its turn yet. */
 export function WaitsNote({ id, view }: { readonly id: string; readonly view: SessionView }) {
   const api = useApi();
   const isAsked = view.queue.length > 0 || view.runs.some(({ endedAt }) => endedAt === null);
-  // The stream of changes has rows without this: it is known only when one session is asked for.
+  // The stream of changes does not have this; only the request for one session does.
   const { data } = useQuery({
     queryKey: ["session", id, "waits"],
     queryFn: () => api.session(id),

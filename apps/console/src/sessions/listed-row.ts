@@ -5,16 +5,16 @@ import type { State } from "../ui/status.tsx";
 /** A session of any source as one row of the list. */
 export interface ListedRow {
   readonly id: string;
-  /** What people call where it comes from. */
+  /** The display name of its source. */
   readonly source: string;
   readonly href: string;
   readonly title: string;
-  /** Null for a session that somebody else drives: nobody here knows what it does. */
+  /** Null for a session of another agent, whose state is unknown. */
   readonly state: State | null;
   /** Who worked: the agent's name, or the project of a session of Claude Code. */
   readonly place: string;
   readonly model: string;
-  /** Runs; null for a session that somebody else drives: its files do not tell runs apart. */
+  /** The number of runs; null for a session of another agent. */
   readonly count: number | null;
   readonly lengthMs: number;
   readonly costMicros: number | null;

@@ -2,7 +2,7 @@ import type { Pages } from "./pages.ts";
 
 interface Source<Item> {
   readonly pages: Pages<Item>;
-  /** What both lists are in order by. */
+  /** The sort key of both lists. */
   readonly keyOf: (item: Item) => Key;
 }
 
@@ -18,14 +18,14 @@ interface MergedPages<One, Other> {
   readonly want: (index: number) => void;
 }
 
-/** Rows of the second list that are asked for so that everybody's place is known: sessions on one machine, not of a company. */
+/** The largest number of rows of the second list, which is loaded as a whole. It has the sessions of one machine. */
 const MOST_OTHERS = 10_000;
 
 /**
  * Two long lists as one, in their order: `isBefore` says whether one key comes before another or with it.
  *
- * The second list is read as a whole. Then the place of every row of the first is known, wherever its page is: its own number
- * and how many of the second come before it. So somebody who jumps into the middle asks for the page there and no other.
+ * The second list is read as a whole. Then the position of every row of the first list is known: its own number plus
+ * the number of rows of the second list before it. So a jump into the middle loads only the page there.
  */
 export function mergedPages<One, Other>(
   one: Source<One>,
@@ -51,14 +51,16 @@ export function mergedPages<One, Other>(
     }
     return low;
   };
-  /** The place of a row of the first list; undefined if its page is not there, or not enough of the second list is. */
+  /**
+   * The position of a row of the first list; undefined if its page, or enough of the second list, is not loaded yet.
+   */
   const placeOf = (at: number): number | undefined => {
     const item = one.pages.rowAt(at);
     if (item === undefined) return undefined;
     const before = othersBefore(one.keyOf(item));
     return before === others.length && !isWhole ? undefined : at + before;
   };
-  /** The last row of the first list that stands at this place or before it, as far as the pages that are there say. */
+  /** The last row of the first list at or before this position, according to the loaded pages. */
   const nearest = (index: number): { readonly at: number; readonly isSure: boolean } => {
     let [low, high] = [Math.max(0, index - others.length), Math.min(index, (first ?? 0) - 1)];
     while (low < high) {
@@ -79,7 +81,7 @@ export function mergedPages<One, Other>(
     if (!isSure) return undefined;
     const place = placeOf(at) as number;
     if (place === index) return row("one", one.pages.rowAt(at));
-    // Before the first row stand the rows of the second list that come before it; after it those that come next.
+    // Rows of the second list are placed before and after this row of the first list.
     const number = place > index ? index : index - at - 1;
     const next = place > index ? undefined : placeOf(at + 1);
     const isKnown = place > index || next !== undefined || at + 1 >= (first ?? 0);
@@ -98,7 +100,7 @@ export function mergedPages<One, Other>(
   };
 }
 
-/** The rows from the top that are there without a gap. */
+/** The loaded rows from the top up to the first gap. */
 function loadedFrom<Item>(pages: Pages<Item>, most: number): readonly Item[] {
   const rows: Item[] = [];
   for (let item = pages.rowAt(0); item !== undefined && rows.length < most; item = pages.rowAt(rows.length))

@@ -15,7 +15,7 @@ interface PagesOptions<Item> {
   readonly queryKey: readonly unknown[];
   readonly ask: (offset: number, signal: AbortSignal) => Promise<PageAnswer<Item>>;
   readonly isWanted?: boolean;
-  /** How many pages are kept: somebody who jumps through 100,000 rows does not collect them all. */
+  /** How many pages are kept in memory. */
   readonly most?: number;
 }
 
@@ -35,7 +35,7 @@ export function usePages<Item>({ queryKey, ask, isWanted = true, most = Infinity
   });
   const [first] = answers;
   const asked = new Map(numbers.map((page, at) => [page, answers[at]?.data]));
-  // Rows of the list before stay until the first of the new one are there: what is typed must not empty the page.
+  // The rows of the previous list stay until the new ones arrive, so that the page is not empty while typing.
   const shown = useRef<ReadonlyMap<number, PageAnswer<Item> | undefined>>(asked);
   if (first?.data || first?.isError) shown.current = asked;
   const pages = shown.current;

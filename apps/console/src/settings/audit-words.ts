@@ -1,9 +1,6 @@
 type Outcome = "done" | "refused" | "failed";
 
-/**
- * What happened, in words: what was refused or failed was only tried. Actions of a newer server are shown by their own
- * names.
- */
+/** An audit action in words. Rejected and failed actions are shown as attempts, unknown actions by their names. */
 export function actionWords(action: string, outcome: Outcome = "done"): string {
   const refused = /^refused:(.+)$/.exec(action)?.[1];
   if (refused !== undefined) return `Refused: ${refused.replaceAll(/([A-Z])/g, " $1").toLowerCase()}`;

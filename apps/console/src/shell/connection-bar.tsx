@@ -6,10 +6,10 @@ import { Icon } from "../ui/icon.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 
-/** A short failure is no news: a server that restarts is back within it. */
+/** How long a failure lasts before it is shown: a restarting server is back sooner. */
 const PATIENCE_MS = 3000;
 
-/** Sessions that nobody here can run say so on their own pages, and Settings has a line for it. */
+/** Sessions that no worker can run are reported on their own pages and in Settings, not here. */
 const SAID_THERE: ReadonlySet<string> = new Set(["sessions"]);
 
 /** Says that the server cannot be reached, and from when the data on the page is. */
@@ -45,7 +45,7 @@ export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   );
 }
 
-/** Less is nothing that anybody would see on a page. */
+/** Smaller differences are not visible on a page. */
 const WRONG_MS = 120_000;
 
 /** Says that this device and the server do not agree on the time. */

@@ -262,7 +262,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-/** A picture that says nothing of its own: whoever uses it alone adds a hidden word. */
+/** An icon without a text alternative: where it is used alone, add a hidden label. */
 export function Icon({
   name,
   small,

@@ -1,9 +1,9 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
-import { Nothing } from "./nothing.tsx";
+import { Nothing } from "./empty-state.tsx";
 
 /**
- * A component whose script is loaded when it is shown first. React's own `lazy` shows what was loaded no sooner than 300 ms
- * after its placeholder, also if the script was there at once.
+ * A component whose script is loaded when it is shown first. React's own `lazy` shows its placeholder for at least 300
+ * ms, even if the script is already loaded.
  */
 export function loadedWhenShown<Props extends object>(
   load: () => Promise<ComponentType<Props>>,

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 
 /** What all machines of a memory bus share. */
 export interface MemoryHub {
-  /** A machine of its own on this bus. */
+  /** Adds a machine to this bus. */
   connect(): Bus;
-  /** What was published for people, newest last. */
+  /** Messages published for people, newest last. */
   readonly shown: readonly Shown[];
 }
 

@@ -24,16 +24,16 @@ const CONNECTIONS = "active_connections";
 /** Expiry times of the Claude API's keys, in seconds. */
 const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
-/** How often what is shown is shown again, in case Redis has forgotten it. */
+/** How often the keys for people are written again, in case Redis has lost them. */
 const AGAIN_MS = 30_000;
 /** A lock is removed only by the machine that set it. */
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 /**
- * The bus over a Redis server: PUBLISH and SUBSCRIBE for what machines say, and the Claude API's keys for people who
- * look.
+ * The bus over a Redis server: PUBLISH and SUBSCRIBE for messages between machines, and the Claude API's keys for
+ * people who inspect Redis.
  *
- * Redis may be unavailable at the start or later: messages in that time are lost, and nothing else.
+ * Redis may be unavailable at the start or later: only the messages of that time are lost. Reasons: decision 072.
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();
@@ -69,7 +69,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     return client;
   }
 
-  /** Sends a command and forgets about it. */
+  /** Sends a command without waiting for its answer. */
   function send(...command: readonly string[]): void {
     if (!talker.isReady) return;
     talker.sendCommand([...command]).catch(() => {});
@@ -103,7 +103,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
         return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
       case "deleted":
         locked.delete(shown.sessionId);
-        // The lock is removed whoever set it: nobody drives a deleted session.
+        // The lock is removed, no matter which machine set it: nobody drives a deleted session.
         return send("DEL", `session:${shown.sessionId}`, `session_lock:${shown.sessionId}`);
     }
   }

@@ -6,7 +6,10 @@ export interface HeartbeatDeps {
   readonly workers: Workers;
   /** The description of this process. */
   readonly worker: () => WorkerInfo;
-  /** Whether another owner is a process of this host that has ended. Only this is proof; silence is not. */
+  /**
+   * Whether another owner is a process of this host that has ended. Only an ended process proves that the owner is
+   * dead; silence does not.
+   */
   readonly isDead: (owner: string) => boolean;
   /** Leases of a dead worker were freed: its sessions can be claimed. */
   readonly onFreed: () => void;
@@ -17,16 +20,16 @@ export interface HeartbeatDeps {
   readonly now?: () => number;
 }
 
-/** Signs of life between the workers of one store. */
+/** Signs of life between the workers of one store. Reasons: decision 161. */
 export interface Heartbeat {
   start(): void;
   stop(): Promise<void>;
 }
 
 const BEAT_MS = 400;
-/** A worker that missed this many heartbeats is taken for dead. */
+/** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
-/** Leases of a silent worker that are longer belong to effects that no fence stops: they run out by themselves. */
+/** Longer leases of a silent worker belong to effects that no fence stops, so they are left to expire. */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;

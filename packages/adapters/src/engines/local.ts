@@ -32,7 +32,7 @@ export interface LocalEngineDeps {
 const SWEEP_MS = 1000;
 /** How many sessions of one tenant are put in line together. */
 const PER_TENANT = 64;
-/** More sessions than this are not kept in line here: the store has them. */
+/** The longest line of waiting sessions in this process. Further due sessions stay in the store. */
 const LONGEST_LINE = 1000;
 /** The store is asked for more when fewer than this wait. */
 const SHORT_LINE = 16;
@@ -47,7 +47,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const drives = createDrives({ store, runtime, leaseMs, now, report });
   const places = createFairQueue({ places: concurrency, isShared });
   const stopping = new AbortController();
-  /** Sessions that begin here with their lease. */
+  /** Sessions that this process creates together with their lease. */
   const reserved = new Set<string>();
   /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
   const hinted = new Set<string>();
@@ -110,7 +110,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     const hint = nextHint();
     const everything = hint === undefined;
     if (everything) sweepDue = false;
-    // A backlog is taken to its end; but what this process woke itself is claimed by name, not by chance.
+    // A backlog is worked off completely, but sessions that this process woke itself are claimed by name.
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 
@@ -188,7 +188,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       look();
       return;
     }
-    // A session that is driven hears its own news.
+    // A session that is being driven gets new events from its own drive.
     if (drives.find(sessionId) || reserved.has(sessionId) || !isWoken(events)) return;
     hinted.add(sessionId);
     look();

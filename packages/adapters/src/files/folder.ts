@@ -11,7 +11,7 @@ import { storedName } from "./safe-name.ts";
  * Generated files in a folder of their own: `{folder}/{session}/{file_id}_{filename}`, readable by nobody else.
  *
  * Several servers may share the folder and mount it at different places: of a stored path only the session and the name
- * count, and they are looked for in this folder.
+ * are used, and the file is looked up in this folder.
  */
 export function createFolderFileStore({ folder }: { readonly folder: string }): FileStore {
   const root = resolve(folder);
@@ -76,7 +76,7 @@ async function confined(root: string, place: string): Promise<string> {
 }
 
 function outside(): KnownError {
-  return new KnownError("invalid", "The place of a file must be inside the folder of files.");
+  return new KnownError("invalid", "The path of a file must be inside the session's folder of files.");
 }
 
 async function opened(path: string): Promise<FileHandle> {
@@ -90,7 +90,7 @@ async function opened(path: string): Promise<FileHandle> {
 async function writeAll(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    // Not by the mode alone, which a generous umask leaves and a strict one narrows.
+    // The mode is set again after the creation, because the umask changes the mode that a file is created with.
     await file.chmod(0o600);
     await file.writeFile(bytes);
     await file.sync();
@@ -110,5 +110,5 @@ async function syncFolder(path: string): Promise<void> {
 
 /** Without the path, because callers over HTTP read the sentence. */
 function noFile(): KnownError {
-  return new KnownError("not_found", "The file is not in the folder of files.");
+  return new KnownError("not_found", "The folder of files does not have this file.");
 }

@@ -36,7 +36,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
       return (await pool.query<Row>(text, [...values])).rows;
     } catch (error) {
       made = undefined;
-      throw new KnownError("files_unavailable", "PostgreSQL did not keep or give the file.", { cause: error });
+      throw new KnownError("files_unavailable", "PostgreSQL could not store or read the file.", { cause: error });
     }
   }
 
@@ -52,7 +52,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
       // A file that was brought here from another place has the path of that place.
       const [sessionId = "", name = ""] = storagePath.split(/[\\/]/).slice(-2);
       if (!Uuid.safeParse(sessionId).success || name === "")
-        throw new KnownError("invalid", "The place of a file must be inside the table of files.");
+        throw new KnownError("invalid", "The path of a file must belong to the session.");
       const [row] = await query<{ bytes: Buffer }>(GET, [sessionId, name]);
       if (!row) throw new KnownError("not_found", "The file is not in the table of files.");
       return new Uint8Array(row.bytes);

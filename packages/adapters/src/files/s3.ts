@@ -85,7 +85,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     async get(storagePath) {
       const path = /^[0-9a-f-]{36}\/[^/]+$/.test(storagePath) ? root + storagePath : storagePath;
       if (!path.startsWith(root) || path.split("/").includes(".."))
-        throw new KnownError("invalid", "The place of a file must be inside the bucket of files.");
+        throw new KnownError("invalid", "The path of a file must be inside the bucket and prefix.");
       const response = await request("GET", addressOf(path));
       return new Uint8Array(await response.arrayBuffer());
     },
@@ -100,7 +100,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
         }
     },
     async check() {
-      // Written and not only read: a bucket may be full or closed for writing.
+      // The check also writes: a bucket may be full or read-only.
       const response = await request("PUT", addressOf(`${root}health-check`), new Uint8Array());
       await response.body?.cancel();
     },

@@ -12,9 +12,9 @@ export interface McpServerOptions extends McpPlace {
   readonly connectTimeoutMs?: number;
   /** How long a call may take. */
   readonly callTimeoutMs?: number;
-  /** How many tools are taken at most: each one is sent to the model with every call. */
+  /** The largest number of tools that are used: each one is sent to the model with every call. */
   readonly maxTools?: number;
-  /** Told in a sentence what people should know: tools left out, a server that died, a tool that changed. */
+  /** Called with a sentence for people: tools were left out, a server died, a tool changed. */
   readonly onNotice?: (notice: string) => void;
 }
 
@@ -55,14 +55,14 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   let closed = false;
   let current: Promise<Session> | undefined;
   let taken: Taken | undefined;
-  /** Tools that are not any more what they were when they were taken. */
+  /** Tools whose definition changed after the connection was made. */
   const changed = new Set<string>();
 
-  /** The connection that is there, or a new one. */
+  /** The open connection, or a new one. */
   function session(): Promise<Session> {
     if (current) return current;
     const own: Promise<Session> = begin(() => {
-      // A connection that ends late must not take its successor along.
+      // A connection that ends late must not end the connection that replaced it.
       if (current === own) current = undefined;
     });
     current = own;
@@ -99,7 +99,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
     }
   }
 
-  /** The first list is what people approved by naming the server; later ones are held against it. */
+  /** People approved the first list by naming the server. Later lists are compared with it. */
   function compare(listed: readonly McpTool[]): void {
     if (!taken) {
       taken = takeTools(name, listed, maxTools);

@@ -48,7 +48,7 @@ export function openMcpEdge(name: string, place: McpPlace): McpEdge {
           await program.send({ jsonrpc: "2.0", id: message.id, error: { code: -32_000, message: said } });
         }
       };
-      // Requests of a protocol have an order: the second waits until the first was sent.
+      // Messages must keep their order: the second waits until the first was sent.
       let last: Promise<void> = Promise.resolve();
       // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport's own hook; it is no event target
       program.onmessage = (message: JSONRPCMessage) => {

@@ -10,10 +10,10 @@ import {
 import type { Sandbox, SandboxedProcess, SandboxLimits } from "@skein/core";
 import { type GatePlaces, openHosts, withForwarder } from "../sandboxes/host-gate.ts";
 
-/** A way to an MCP server that messages go by. */
+/** Carries messages to and from an MCP server. */
 export interface OpenTransport {
   readonly transport: Transport;
-  /** The last that a started server printed to its standard error, for people. */
+  /** The last lines of a started server's standard error, for people. */
   readonly complaint: () => string;
   /** Resolves when a started server has ended, and ends it if necessary. */
   readonly gone: () => Promise<void>;

@@ -40,7 +40,7 @@ function problemWith({ inputSchema }: McpTool, name: string, names: ReadonlySet<
   return undefined;
 }
 
-/** What a person approved when they approved a tool: all that a model is told about it. */
+/** The part of a tool that a person approved: everything that a model is told about it. */
 export function hashOf({ name, description, inputSchema, annotations }: McpTool): string {
   return createHash("sha256")
     .update(JSON.stringify([name, description, inputSchema, annotations]))

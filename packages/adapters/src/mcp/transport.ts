@@ -44,7 +44,7 @@ interface Within {
 
 /** The largest message in bytes; the connection to a server that sends more is closed. */
 const MESSAGE_BYTES = 8 * 1024 * 1024;
-/** A server that does not end when it is asked to is ended. */
+/** How long a server may take to end when it is asked to. After that it is killed. */
 const KILL_AFTER_MS = 500;
 
 /** `closing` is called as soon as the connection is no longer to be used, which may be long before it is closed. */
@@ -138,7 +138,7 @@ function overHttp(
   return { transport, complaint: () => "", gone: () => Promise.resolve() };
 }
 
-/** A fetch whose answers have an end: at one that is larger than a message may be, the connection is given up. */
+/** A fetch with a size limit: an answer that is larger than the largest message closes the connection. */
 function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
     const response = await send(url, init);

@@ -6,7 +6,7 @@ import { wordsOf } from "./search-words.ts";
 
 export interface PostgresMemoryOptions {
   readonly url: string;
-  /** How many memories are put before the model at most. */
+  /** The largest number of memories that the model is shown. */
   readonly limit?: number;
 }
 

@@ -7,7 +7,7 @@ type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
 
 export interface MemoryRow extends Whose {
   readonly kind: "run" | "dropped";
-  /** The same for the same memory: storing it again, after a crash, changes nothing. */
+  /** The same memory always has the same id, so that storing it again after a crash changes nothing. */
   readonly key: string;
   readonly text: string;
 }
@@ -21,9 +21,9 @@ export interface MemoryTable {
     whose: Whose,
     limit: number,
   ): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
-  /** How many a session has that a compaction dropped. */
+  /** How many memories of a session come from messages that a compaction dropped. */
   dropped(whose: Whose): Promise<number>;
-  /** Removes what was kept of a session. */
+  /** Removes the memories of a session. */
   forget(session: Pick<Whose, "tenant" | "sessionId">): Promise<void>;
   /** Every memory of all agents, the oldest first, for moving them. */
   all(): AsyncIterable<MemoryRow>;
@@ -35,7 +35,8 @@ const GIST = 1000;
 /**
  * What an agent remembers, found again by its words: each run's prompt and answer, and what compactions dropped.
  *
- * Memories belong to one agent of one tenant. Of its own session, an agent gets only what it no longer sees.
+ * Memories belong to one agent of one tenant. Of its own session, an agent gets only what it no longer sees. Reasons:
+ * decision 041.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {

@@ -3,7 +3,7 @@ import { rejectedByCloud } from "./anthropic/failures.ts";
 import { checkStream } from "./failures-of-openai.ts";
 import { sent } from "./stream-request.ts";
 
-/** What is used of the official client of a cloud. */
+/** The part of a cloud's official client that is used here. */
 interface CloudClient {
   readonly messages: {
     create(
@@ -13,13 +13,19 @@ interface CloudClient {
   };
 }
 
-/** Sends requests through the official client of a cloud, which gives them their address, shape and signature. */
+/**
+ * Sends requests through the official client of a cloud, which gives them their address, shape and signature. Reasons:
+ * decision 250.
+ */
 export function createCloudSender(client: CloudClient): MessagesSender {
   return ({ body, headers, signal }: MessagesRequest) =>
     client.messages.create({ ...body, stream: true } as never, { headers, signal }).asResponse();
 }
 
-/** How the client of a cloud makes its connections: as the other models do, so that they fail in the same words. */
+/**
+ * Makes the connections of a cloud's client in the same way as for other models, so that failures have the same
+ * messages.
+ */
 export function cloudFetch(hint: string, fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);

@@ -7,7 +7,7 @@ export function effortOf(thinkingTokens: number): "low" | "medium" | "high" | un
   return thinkingTokens < 4096 ? "low" : thinkingTokens < 16_384 ? "medium" : "high";
 }
 
-/** An image or a document as an address that holds its data, or where it is. */
+/** An image or a document as a `data:` URL with its content, or as the URL of the content. */
 export function dataUrl({ source }: ContentBlock): string {
   const { type, media_type, data, url } = source as Readonly<Record<string, string>>;
   return type === "url" ? String(url) : `data:${media_type};base64,${data}`;
@@ -46,7 +46,10 @@ export function plainText(block: ContentBlock): string {
   return typeof block["text"] === "string" ? block["text"] : JSON.stringify(block);
 }
 
-/** A turn of the user in two parts: its results, and everything else with what results hold beside text. */
+/**
+ * A turn of the user in two parts: its tool results as text, and everything else, with images and files from the
+ * results.
+ */
 export function splitTurn({ content }: Turn): {
   readonly results: readonly ContentBlock[];
   readonly parts: readonly ContentBlock[];

@@ -1,6 +1,6 @@
 import { type JsonObject, type Usage, isJsonObject } from "@skein/protocol";
 
-/** How an API counts: the whole prompt with what was cached, and the whole answer with its reasoning. */
+/** Token counts of an API that counts cached input as part of the prompt, and reasoning as part of the answer. */
 export interface Counts {
   readonly prompt: unknown;
   readonly answer: unknown;
@@ -24,7 +24,7 @@ export function countedUsage({ prompt, answer, read, written, reasoning }: Count
   };
 }
 
-/** An object inside of another, empty if it is not there. */
+/** An object inside another object; empty if it is missing. */
 export function objectIn(value: unknown, key: string): JsonObject {
   const inner = isJsonObject(value) ? value[key] : undefined;
   return isJsonObject(inner) ? inner : {};

@@ -1,6 +1,6 @@
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
 
-/** An error as OpenAI's APIs tell it, and most servers that speak them. */
+/** An error in the format of OpenAI's APIs, which most compatible servers use too. */
 interface ToldError {
   readonly message?: unknown;
   readonly type?: unknown;
@@ -12,7 +12,7 @@ export function rejectedRequest({ status, headers }: Response, text: string): Mo
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);
   return new ModelFailure(
-    { code, message: told ? sentenceOf(told) : `The model's server answered with the status ${status}.`, status },
+    { code, message: told ? sentenceOf(told) : `The model's server answered with status ${status}.`, status },
     { retryable: isRetryable(status, code), retryAfterMs: retryAfterOf(headers) },
   );
 }
@@ -37,12 +37,12 @@ export function brokenRequest(error: unknown): unknown {
 /** The stream ended before the provider ended the answer. */
 export function cutStream(): ModelFailure {
   return new ModelFailure(
-    { code: "stream_cut", message: "The model's answer broke off before its end." },
+    { code: "stream_cut", message: "The model's answer was cut off before its end." },
     { retryable: true },
   );
 }
 
-/** Refuses what answers without being a model: a web page at a wrong address, or of a proxy that has a problem for a moment. */
+/** Rejects an answer that is not from a model: a web page at a wrong address, or the error page of a proxy. */
 export function checkStream({ headers }: Response, url: string): void {
   const type = headers.get("content-type") ?? "";
   if (!type.startsWith("text/html")) return;
@@ -62,7 +62,7 @@ function sentenceOf({ message }: ToldError): string {
   return typeof message === "string" && message !== "" ? message : "The model's answer ended with an error.";
 }
 
-/** The code by which the loop knows what it can do about a failure. */
+/** The code that tells the loop how to handle a failure. */
 function codeOf(status: number | undefined, told: ToldError | undefined): string {
   const [code, type] = [told?.code, told?.type].map((value) => (typeof value === "string" ? value : ""));
   const message = typeof told?.message === "string" ? told.message : "";

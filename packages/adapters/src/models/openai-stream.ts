@@ -51,7 +51,7 @@ export function openAiCall(api: OpenAiApi): Model["call"] {
   };
 }
 
-/** An address below another, however that one ends. */
+/** Appends a path to an address, whether or not the address ends with a slash. */
 export function addressBelow(url: string, path: string): string {
   return `${url.replace(/\/+$/, "")}/${path}`;
 }

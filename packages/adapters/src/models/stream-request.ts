@@ -8,7 +8,7 @@ export interface Watch {
   heard(): void;
 }
 
-/** Makes a request that ends with its signal, and when nothing arrives for too long. Errors leave as `asFailure` says. */
+/** Makes a request that ends with its signal, and when nothing arrives for too long. `asFailure` translates errors. */
 export async function watched<Result>(
   { silenceMs, signal, asFailure }: { silenceMs: number; signal: AbortSignal; asFailure: (error: unknown) => unknown },
   request: (watch: Watch) => Promise<Result>,
@@ -131,7 +131,8 @@ export async function eachEvent(
   take: (data: string, event: string | undefined) => void,
 ): Promise<void> {
   const decoder = new TextDecoder();
-  // Not a client's own stream: those are several iterators deep, and take longer than the calls they read.
+  // The clients' own streams are not used: they nest several iterators, and cost more processor time than the call
+  // itself.
   const { feed } = createParser({ onEvent: ({ event, data }) => take(data, event) });
   await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
 }

@@ -4,8 +4,9 @@ import type { SandboxLimits } from "@skein/core";
 import { taskLimit } from "./guard.ts";
 
 /**
- * Control groups: the kernel counts memory and processes of everything in a group together, stops what goes beyond, and shares CPU
- * time between groups. A user needs a part of the tree that is theirs: root has one, and a service with `Delegate=yes`.
+ * Control groups: the kernel counts memory and processes of everything in a group together, stops what goes beyond, and
+ * shares CPU time between groups. The user needs a part of the tree of groups: root has one, and so has a service with
+ * `Delegate=yes`. Reasons: decision 179.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
@@ -14,7 +15,7 @@ export interface Cgroups {
 }
 
 export interface Cgroup {
-  /** The files to which a process writes its number to be in the group. */
+  /** A process joins the group by writing its id to these files. */
   readonly joins: readonly string[];
   /** The limit that was hit, as the part of a sentence. */
   exceeded(): string | undefined;
@@ -28,7 +29,7 @@ type Controller = (typeof CONTROLLERS)[number];
 /** The folder of each controller in which groups can be made. All the same in version 2. */
 type Parents = Readonly<Record<Controller, string>>;
 
-/** Whether the groups of this process are removed at its end: once, however often they are opened. */
+/** Whether the removal at the end of this process is registered already. */
 let tidied = false;
 
 /** Finds the groups of this process and tries them. `files` stands for `/proc/self`. */
@@ -63,7 +64,7 @@ function prepare(version: 1 | 2, own: Parents): void {
   else write(own.cpu, "cpu.shares", 8192);
 }
 
-/** Groups that this process has made: each has a number of its own, however often they are opened. */
+/** The number of groups that this process has made. Each group gets the next number. */
 let made = 0;
 
 function createCgroups(version: 1 | 2, own: Parents): Cgroups {
@@ -88,7 +89,7 @@ function limit(version: 1 | 2, folders: Parents, { totalMemoryBytes, processes }
   const { memory, pids } = folders;
   if (totalMemoryBytes !== undefined) {
     write(memory, version === 2 ? "memory.max" : "memory.limit_in_bytes", totalMemoryBytes);
-    // All of it or nothing: half a program would hang.
+    // All processes of the group are killed together: the rest of a program would hang.
     if (version === 2) write(memory, "memory.oom.group", 1);
   }
   if (processes !== undefined) write(pids, "pids.max", taskLimit(processes));
@@ -105,8 +106,8 @@ function exceeded(version: 1 | 2, { memory, pids }: Parents, limits: SandboxLimi
 }
 
 /**
- * Where groups can be made in version 2: below the group of this process, in which no process may be left then. Only a group that
- * is this process's alone is changed.
+ * Where groups can be made in version 2: below the group of this process, which may then contain no process itself.
+ * Only a group in which this process is alone is changed.
  */
 function delegated(group: string): Parents {
   const others = readFileSync(join(group, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);
@@ -174,7 +175,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes groups, inner ones first. One with processes in it is tried again: they may still be dying. */
+/**
+ * Removes groups, inner ones first. The removal of a group with processes is retried, because they may still be ending.
+ */
 function removeAll(folders: readonly string[], tries = REMOVE_TRIES): void {
   const left = folders.filter((folder) => !isRemoved(folder));
   if (left.length > 0 && tries > 1) setTimeout(() => removeAll(left, tries - 1), REMOVE_MS).unref();

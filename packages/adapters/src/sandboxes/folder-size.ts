@@ -5,8 +5,8 @@ import { join } from "node:path";
 const BLOCK_BYTES = 512;
 
 /**
- * The bytes on disk of everything in a folder, as far as it has to be looked at to know that it is more than `most`. Links are not
- * followed, and what vanishes meanwhile counts nothing.
+ * The bytes on disk of everything in a folder. Counting stops above `most`. Links are not followed, and files that
+ * vanish meanwhile count as 0.
  */
 export async function folderBytesAbove(folder: string, most: number, signal: AbortSignal): Promise<number> {
   let bytes = 0;

@@ -1,26 +1,31 @@
 import type { SandboxLimits } from "@skein/core";
 
 /**
- * The guard of a sandboxed program: a shell of 2 MB between this server and the program, the first process of its namespace.
+ * The guard of a sandboxed program: a shell of 2 MB between this server and the program, the first process of its
+ * namespace.
  *
- * The server writes to descriptor 3 for how many seconds the program may go on without another word, or the name of a signal for
- * it. Once that time is over, and as soon as the server is gone (the pipe ends), everything in the group is killed. When the
- * program ends, so does the guard, with its exit code; in a namespace the kernel then ends whatever is left.
+ * The server writes messages to descriptor 3: the number of seconds that the program may run without a further message,
+ * or the name of a signal for it. When that time is over, or when the server is gone (the pipe ends), everything in the
+ * group is killed. When the program ends, so does the guard, with its exit code; in a namespace the kernel then ends
+ * whatever is left.
  *
- * Nothing that the program's environment names is run by the shell: not by `BASH_ENV` (`-p`), and no `.bashrc`, which bash would
- * read because its standard input is a socket (`--norc`).
+ * Nothing that the program's environment names is run by the shell: not by `BASH_ENV` (`-p`), and no `.bashrc`, which
+ * bash would read because its standard input is a socket (`--norc`). Reasons: decision 080.
  */
 export function guardOf(bash: string, goodForMs: number | undefined, limits: SandboxLimits = {}): readonly string[] {
   const script = `${ulimits(limits)}${GUARD}`;
   return [bash, "--noprofile", "--norc", "-p", "-c", script, "guard", seconds(goodForMs ?? AS_LONG_AS_THE_SERVER_MS)];
 }
 
-/** The time as the guard reads it. */
+/** A time limit in the format of the guard. */
 export const seconds = (ms: number): string => (ms / 1000).toFixed(3);
 
 const AS_LONG_AS_THE_SERVER_MS = 365 * 24 * 3600 * 1000;
 
-/** Tasks that a sandbox may have: the kernel counts threads as well, so whoever reaches this has gone past the watched limit. */
+/**
+ * The largest number of tasks in a sandbox. The kernel counts threads too, so this is above the limit of processes that
+ * is watched.
+ */
 export const taskLimit = (processes: number): number => 4 * processes + 64;
 
 /** Limits hold for the guard and for everything that it starts. They are set inside, where processes are counted per sandbox. */
@@ -30,9 +35,10 @@ function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimit
     "ulimit -c 0\n",
     memoryBytes === undefined ? "" : `ulimit -d ${kibibytes(memoryBytes)}\n`,
     fileBytes === undefined ? "" : `ulimit -f ${kibibytes(fileBytes)}\n`,
-    // The watch ends all processes together, with a sentence; this ends one that the watch does not see in time.
+    // The watch ends all processes together, and reports why. This limit ends a single process that the watch does not
+    // notice in time.
     cpuSeconds === undefined ? "" : `ulimit -t ${Math.ceil(cpuSeconds) + 5}\n`,
-    // The kernel does not count for root.
+    // The kernel does not enforce this limit for root.
     processes === undefined ? "" : `ulimit -u ${taskLimit(processes)}\n`,
   ].join("");
 }

@@ -5,7 +5,7 @@ import type { Cgroup } from "./cgroups.ts";
 import { seconds } from "./guard.ts";
 import { watchLimits } from "./watch-limits.ts";
 
-/** A command that ends in the guard and the program that it guards. */
+/** A command line that ends with the guard and the guarded program. */
 export interface GuardedCommand {
   readonly command: readonly string[];
   readonly cwd?: string;
@@ -20,7 +20,7 @@ export interface GuardedCommand {
   readonly inputs?: readonly (string | Uint8Array)[];
 }
 
-/** The first descriptor of `inputs`; 3 has the words for the guard. */
+/** The first descriptor of `inputs`; descriptor 3 has the messages for the guard. */
 export const FIRST_INPUT = 4;
 
 /** Starts a guarded command. Throws what `spawn` throws, such as E2BIG for arguments that are too large. */
@@ -36,7 +36,8 @@ export function startGuarded({
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
     env,
-    // A group of its own: a signal for this server's terminal is not for the program, and all of it can be killed at once.
+    // A separate process group: signals of this server's terminal do not reach the program, and the whole group can be
+    // killed at once.
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "pipe", ...inputs.map(() => "pipe" as const)],
   });
@@ -46,7 +47,7 @@ export function startGuarded({
     Readable,
     ...Writable[],
   ];
-  // A program that is gone reads nothing more; `ended` tells how it ended.
+  // Write errors of a program that has ended are ignored; `ended` reports how it ended.
   for (const stream of [stdin, words, ...pipes]) stream?.on("error", () => {});
   for (const [index, input] of inputs.entries()) pipes[index]?.end(input);
 
@@ -65,11 +66,11 @@ export function startGuarded({
     });
     child.once("exit", (code, signal) => {
       stopWatching();
-      // The kernel may have stopped it between two looks.
+      // The kernel may have killed the program between two checks.
       limit ??= cgroup?.exceeded();
-      // In a namespace nothing is left of it; in a group there may be.
+      // A namespace ends with its program. In a process group, other processes may be left.
       killAll(child, words);
-      // Not awaited by those who wait for the end of the program.
+      // Runs in the background: the end of the program does not wait for it.
       if (cgroup) setImmediate(() => cgroup.remove());
       resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { type GuardedRequestOptions, checkUrl, guardedLookup } from "../tools/guarded-request.ts";
 import { isPublicAddress } from "../tools/public-address.ts";
 
-/** A way out for child processes, on loopback or a socket. What it does not know by its password is refused. */
+/** A proxy for child processes, on loopback or a socket. Requests without its password are rejected. */
 export interface GuardedProxy {
   /** `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. On a socket the port is that of the forwarder in the sandbox. */
   readonly url: string;
@@ -13,7 +13,7 @@ export interface GuardedProxy {
 }
 
 export interface ProxyOptions extends Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup"> {
-  /** Which hosts may be called, by name; every public one without it. */
+  /** Whether a host may be called, by name. Default: every public host. */
   readonly allowsHost?: (host: string) => boolean;
   /** Listens on this Unix socket instead of a port. */
   readonly socket?: string;
@@ -22,7 +22,7 @@ export interface ProxyOptions extends Pick<GuardedRequestOptions, "allowsAddress
 /** Where the forwarder in a sandbox listens: programs know proxies by a port only. */
 export const FORWARDER_PORT = 3128;
 
-/** About a connection and not about the message: they end here. */
+/** Headers about the connection, not about the message. They are not forwarded. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "keep-alive",
@@ -35,8 +35,8 @@ const OF_THE_CONNECTION = new Set([
 ]);
 
 /**
- * A proxy that connects only to addresses that were checked, and to that very one: Claude Code calls MCP servers itself,
- * and the names in a request could mean another machine when it does than when they were looked at.
+ * A proxy that resolves a name, checks the address, and connects to exactly that address. Claude Code calls MCP servers
+ * itself, and without the proxy a name could resolve to another machine after it was checked.
  */
 export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedProxy> {
   const { allowsAddress = isPublicAddress } = places;
@@ -50,7 +50,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  /** Where a request goes, if it may go there as far as can be seen before its name is resolved. */
+  /** The target of a request, if it is allowed before its name is resolved. */
   function target(text: string): URL | undefined {
     if (!URL.canParse(text)) return undefined;
     const url = new URL(text);
@@ -69,7 +69,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     const url = target(incoming.url ?? "");
     if (url?.protocol !== "http:") return void answer.writeHead(403).end();
     const kept = Object.entries(incoming.headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
-    // The address decides who is meant, not a header that may say something else.
+    // The URL decides the target, not the Host header, which may differ.
     const headers = { ...Object.fromEntries(kept), host: url.host };
     const outgoing = request(url, { method: incoming.method, headers, lookup, agent: false }, (response) => {
       const answered = Object.entries(response.headers).filter(([name]) => !OF_THE_CONNECTION.has(name));

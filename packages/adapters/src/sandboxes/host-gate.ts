@@ -6,10 +6,13 @@ import { KnownError } from "@skein/protocol";
 import { findProgram } from "./find-program.ts";
 import { FORWARDER_PORT, type ProxyOptions, createGuardedProxy } from "./guarded-proxy.ts";
 
-/** Where the socket of a gate is in the sandbox. */
+/** The path of a gate's socket in the sandbox. */
 export const PROXY_SOCKET = "/run/proxy.sock";
 
-/** Programs know a proxy by its port, and there is only a socket: this carries one to the other, and runs what follows once it does. */
+/**
+ * Programs need a port for a proxy, but the sandbox has only a socket. This command forwards the port to the socket,
+ * and then runs the program that follows.
+ */
 const FORWARD = `
 socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} &
 for ((tries = 0; tries < 200; tries++)); do
@@ -25,10 +28,10 @@ export const withForwarder = (command: string): { readonly command: string; read
   before: ["-c", FORWARD, "forward", command],
 });
 
-/** Which addresses a gate leads to besides public ones, and who resolves names. */
+/** The addresses that a gate allows besides public ones, and the function that resolves names. */
 export type GatePlaces = Pick<ProxyOptions, "allowsAddress" | "allowsPort" | "lookup">;
 
-/** Opens a way out of one sandbox to these hosts and to no others; undefined if there are none. */
+/** Opens a connection from one sandbox to these hosts only; undefined if there are none. */
 export async function openHosts(hosts: readonly string[], places: GatePlaces = {}): Promise<HostGate | undefined> {
   if (hosts.length === 0) return undefined;
   if (findProgram("socat") === undefined)
@@ -46,7 +49,7 @@ export async function openHosts(hosts: readonly string[], places: GatePlaces = {
       HTTPS_PROXY: proxy.url,
       http_proxy: proxy.url,
       https_proxy: proxy.url,
-      // The model is reached through a socket of its own.
+      // The model has a separate socket.
       NO_PROXY: "127.0.0.1,localhost,::1,broker",
     },
     close() {

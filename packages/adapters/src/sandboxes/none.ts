@@ -5,7 +5,10 @@ import { startGuarded } from "./guarded-process.ts";
 
 /** `--kill-child`: when `unshare` dies, the kernel kills the first process of the namespace, and that ends all of it. */
 const PID = ["--pid", "--fork", "--kill-child=KILL"];
-/** The best first. An ordinary user needs a user namespace; some containers refuse a new /proc, some all of it. */
+/**
+ * Tried in this order, the best first. An ordinary user needs a user namespace; some containers forbid a new /proc,
+ * some forbid namespaces.
+ */
 const NAMESPACES = [
   [...PID, "--mount-proc"],
   ["--user", "--map-current-user", ...PID, "--mount-proc"],
@@ -17,15 +20,15 @@ const PROBE_MS = 10_000;
 const PROBE_CODE = 7;
 
 /**
- * No walls: a program sees and may do what this server's user may. It is only held together, so that it ends with its server:
- * in a process namespace where the system allows one, otherwise in a process group, which a program can leave.
+ * No walls: a program sees and may do what this server's user may. The program only ends with its server: it is in a
+ * process namespace if the system allows one, otherwise in a process group, which a program can leave.
  *
- * Undefined: there is no bash that could be the guard.
+ * Undefined if there is no bash for the guard.
  */
 export async function openNone(find = findProgram): Promise<Sandbox | undefined> {
   const [bash, setpriv, unshare] = [find("bash"), find("setpriv"), find("unshare")];
   if (bash === undefined) return undefined;
-  // The kernel kills what follows when the server dies, even before the guard is up.
+  // The kernel kills the command when the server dies, even before the guard has started.
   const dying = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL", "--"];
   for (const namespace of unshare === undefined ? [] : NAMESPACES) {
     const prefix = [...dying, unshare ?? "", ...namespace, "--"];
@@ -59,12 +62,12 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // Folders are not watched: here they are those of somebody's machine, with whatever was in them before.
+      // The size of folders is not limited: without a sandbox they are folders of the machine, with existing content.
       startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),
   };
 }
 
-/** Whether the guard does its work there: it hands on the exit code of what it guards. */
+/** Whether the guard works there: it must pass on the exit code of its program. */
 async function holds(prefix: readonly string[], bash: string): Promise<boolean> {
   const probe = startGuarded({
     command: [...prefix, ...guardOf(bash, PROBE_MS), "/bin/sh", "-c", `exit ${PROBE_CODE}`],

@@ -4,10 +4,11 @@ import type { Cgroup } from "./cgroups.ts";
 import { folderBytesAbove } from "./folder-size.ts";
 
 /**
- * Looks every second at what a sandboxed program and everything that it started use together, and at whether its control group has
- * hit a limit. Rlimits hold for each process alone, and control groups need rights that an ordinary user does not have.
+ * Checks every second what a sandboxed program and everything that it started use together, and whether its control
+ * group has hit a limit. Rlimits hold for each process alone, and control groups need rights that an ordinary user does
+ * not have.
  *
- * Without a control group a program can use more than it may between two looks. What it cannot do is keep it.
+ * Without a control group a program can exceed a limit between two checks, but not for longer.
  */
 export function watchLimits(
   pid: number,
@@ -63,7 +64,7 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** A look at a large folder takes time: the looks together take this part of it at most. */
+/** Measuring a large folder takes time. All measurements together take at most this share of the time. */
 const LOOKING_SHARE = 0.05;
 
 /** A folder that had more than the limit from the beginning, such as one of the operator's, may grow by the limit. */
@@ -96,7 +97,10 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Every process below one. Those that left their group are among them: in a namespace they stay below its first process. */
+/**
+ * All descendants of a process, including those that left their process group: in a namespace they stay below its first
+ * process.
+ */
 function descendantsOf(pid: number): readonly number[] {
   const found = [pid];
   for (let index = 0; index < found.length && found.length < MOST; index += 1)

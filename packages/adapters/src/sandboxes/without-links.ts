@@ -37,7 +37,7 @@ export function readWithoutLinks(root: string, path: readonly string[], maximumB
   });
 }
 
-/** Writes a file and makes its folders. Answers whether it could. */
+/** Writes a file and creates its folders. Returns whether it succeeded. */
 export function writeWithoutLinks(root: string, path: readonly string[], data: Uint8Array | string): boolean {
   const isWritten = within(
     root,
@@ -94,7 +94,7 @@ function within<Result>(
   }
 }
 
-/** The path of an open folder that nobody can swap. Where the system has none, what is there is looked at instead. */
+/** The path of an open folder that nobody can replace. On systems without such paths, the folder is checked instead. */
 function heldPlace(folder: string, held: number[]): string {
   const number = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   held.push(number);

@@ -10,7 +10,7 @@ import { type FrontMatter, readFrontMatter } from "./front-matter.ts";
 export interface FoundSkill extends Skill {
   /** The folder of the skill itself. */
   readonly folder: string;
-  /** The folder that was named and has it. */
+  /** The configured folder that contains it. */
   readonly root: string;
 }
 
@@ -19,8 +19,9 @@ const FILE = "SKILL.md";
 const MOST_BYTES = 100_000;
 
 /**
- * The skills of folders, by name: each folder is a skill, with a SKILL.md, or has skills in it. Throws `invalid` for what is no skill, so
- * that a mistake shows at the start and not when the model needs it. Instructions are read when they are loaded.
+ * The skills of folders, by name: each folder is a skill (with a SKILL.md) or contains skills. Throws `invalid` for an
+ * invalid skill, so that a mistake is found at the start and not when the model needs it. Instructions are read when
+ * they are loaded.
  */
 export function findSkills(folders: readonly string[]): readonly FoundSkill[] {
   const found = folders.flatMap((folder) => skillsIn(folder));
@@ -50,7 +51,7 @@ function skillsIn(folder: string): readonly FoundSkill[] {
   });
 }
 
-/** Folders that are not hidden, and links, which are refused. Files beside skills, such as a README, are nobody's skill. */
+/** Folders that are not hidden, and links, which are rejected. Files beside skills, such as a README, are ignored. */
 function isCandidate(entry: Dirent): boolean {
   return !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink());
 }

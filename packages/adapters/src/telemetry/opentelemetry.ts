@@ -21,7 +21,7 @@ export interface OpenTelemetryOptions {
   /** The address of a collector (OTLP over HTTP). Headers and more come from the SDK's own variables, `OTEL_…`. */
   readonly endpoint: string;
   readonly serviceName?: string | undefined;
-  /** How often spans and lines are sent, and values. */
+  /** How often spans and log lines are sent, and how often metrics are. */
   readonly everyMs?: number;
 }
 
@@ -30,7 +30,10 @@ const EVERY_MS = 1000;
 const VALUES_MS = 10_000;
 const CLOSE_MS = 3000;
 
-/** Telemetry over the SDK of OpenTelemetry: it gathers, retries and sends. Nothing of it is global, so a program's own SDK is left alone. */
+/**
+ * Telemetry through the OpenTelemetry SDK, which collects, retries and sends. Nothing is global, so a program's own SDK
+ * is not affected. Reasons: decision 168.
+ */
 export function createOpenTelemetry({
   endpoint,
   serviceName = "skein",
@@ -38,7 +41,8 @@ export function createOpenTelemetry({
 }: OpenTelemetryOptions): Telemetry {
   const url = (path: string): string => `${endpoint.replace(/\/$/, "")}${path}`;
   const resource = resourceFromAttributes({ "service.name": serviceName });
-  // Ids come from the log, so that a span can name its parent before that one has ended, and whichever process ends it.
+  // Ids come from the log, so that a span can name its parent before the parent has ended, also if another process ends
+  // it.
   let next = { traceId: "", spanId: "" };
   const spans = new TracerProvider({
     resource,

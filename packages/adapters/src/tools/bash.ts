@@ -31,8 +31,8 @@ const PATH = "/usr/local/bin:/usr/bin:/bin";
 const GRACE_MS = 300;
 
 /**
- * A command that sees no process but its own, so that it cannot read the keys in our environment, and of which nothing
- * survives, not even what left its group: when the first of these processes ends, the kernel ends the others.
+ * A command in its own process namespace. It sees only its own processes, so it cannot read the keys in our
+ * environment. When its first process ends, the kernel ends all others, even those that left the process group.
  */
 const ISOLATED = ["--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"];
 
@@ -47,8 +47,9 @@ async function canIsolate(): Promise<boolean> {
 /**
  * Runs shell commands in a folder.
  *
- * Without a sandbox the folder is where a command starts, not a wall around it: what it may touch is for the operating system to say.
- * In a sandbox the command sees the folder, a read-only system, a `/tmp` of its own, and no network but the hosts that were opened.
+ * Without a sandbox a command only starts in the folder. The operating system decides which files it may change. In a
+ * sandbox the command sees the folder, a read-only system, a `/tmp` of its own, and no network but the hosts that were
+ * opened.
  */
 export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {
   const { env = {}, outputLimit = 30_000, isolate = true } = options;
@@ -194,7 +195,8 @@ function runCommand([program, ...args]: readonly [string, ...string[]], options:
     child.stdout.on("data", output.add);
     child.stderr.on("data", output.add);
     child.on("error", reject);
-    // When the shell is gone, so is what it left behind: it would hold the pipes open, and run on unseen.
+    // When the shell has ended, the processes that it left behind are killed: they would keep the pipes open and run on
+    // unnoticed.
     child.on("exit", () => setTimeout(() => killGroup(child.pid, "SIGKILL"), 20));
     child.on("close", (code, killedBy) => {
       clearTimeout(timer);
@@ -214,7 +216,7 @@ function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   }
 }
 
-/** Keeps the beginning and the end of what is printed, however much there is in between. */
+/** Keeps the beginning and the end of the output. */
 function createOutput(limit: number) {
   const half = Math.floor(limit / 2);
   const decoder = new TextDecoder();

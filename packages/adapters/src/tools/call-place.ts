@@ -8,7 +8,10 @@ export type PlaceOf = (context: Pick<ToolContext, "workplace">) => Promise<Workp
 /** The folder of a call, which its paths cannot leave. */
 export type FolderOf = (context: Pick<ToolContext, "workplace" | "signal">) => Promise<ConfinedFolder>;
 
-/** The workplace that the server gives each session, or that of a program without one. A folder that was named is used instead of its own. */
+/**
+ * The workplace that the server gives each session, or that of a program without a server. A configured folder replaces
+ * the session's own.
+ */
 export function placesOf({
   folder,
   mode,
@@ -24,7 +27,7 @@ export function placesOf({
   };
 }
 
-/** Where a sandbox is around the session, files are opened in one too. */
+/** If the session has a sandbox, files are opened in the sandbox too. */
 export function confinedFolderOf(placeOf: PlaceOf): FolderOf {
   return async (context) => {
     const { folder, sandbox, limits } = await placeOf(context);

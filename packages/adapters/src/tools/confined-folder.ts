@@ -9,7 +9,7 @@ import { type WalkOptions, walkFolder } from "./walk-folder.ts";
 /**
  * A folder that paths from a model cannot leave. Problems are sentences for the model.
  *
- * `createConfinedFolder` keeps to it by checks, in this process; `createSandboxedFolder` by a sandbox around whoever opens a file.
+ * `createConfinedFolder` checks every path in this process. `createSandboxedFolder` opens files in a sandbox.
  */
 export interface ConfinedFolder {
   /** Opens a plain file. Pipes, devices and folders are refused without waiting for them. */
@@ -34,7 +34,7 @@ export interface FoundFile {
   readonly path: string;
   /** Relative to the confined folder. */
   readonly shown: string;
-  /** Where it is already known. */
+  /** The size, if it is already known. */
   readonly size?: number;
   /** When it was last changed, in milliseconds. */
   changed(): Promise<number>;
@@ -147,7 +147,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
   };
 }
 
-/** All of a file, up to so many bytes. */
+/** The content of a file, up to a number of bytes. */
 export async function bytesOf(file: ConfinedFile, most: number): Promise<Buffer> {
   return file.size === 0 ? Buffer.alloc(0) : buffer(file.stream(most));
 }
@@ -184,7 +184,7 @@ async function makeFolders(base: string, folder: string, path: string): Promise<
   }
 }
 
-/** An open folder by a name that nobody can swap, where the system has one. */
+/** The path of an open folder that nobody can replace, on systems that have such paths. */
 async function heldPlace(folder: FileHandle, base: string, path: string): Promise<string | undefined> {
   const held = `/proc/self/fd/${folder.fd}`;
   if (!existsSync(held)) return undefined;

@@ -1,5 +1,6 @@
 /**
- * What the file tools run in a sandbox, in the working folder. `$1` is an absolute path as text; where it leads is looked at inside.
+ * What the file tools run in a sandbox, in the working folder. `$1` is an absolute path as text. Links are resolved
+ * inside the sandbox.
  *
  * The exit codes are those of `PROBLEMS` in `sandboxed-folder.ts`.
  */
@@ -27,7 +28,7 @@ stat -L -c %s /proc/self/fd/4
 exec cat <&4
 `;
 
-/** Puts its input in place of a file. `$2` is a name that nobody has. */
+/** Replaces a file by its input. `$2` is an unused name for the temporary file. */
 export const REPLACE = `${RESOLVE}
 [ -e "$real" ] && [ ! -f "$real" ] && exit 23
 folder=\${real%/*}

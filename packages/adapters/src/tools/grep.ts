@@ -28,7 +28,7 @@ const Input = z.object({
   head_limit: z.number().int().positive().optional().describe("How many lines or files to return."),
 });
 
-/** Searches the files of a folder, with an engine whose time grows with the text and nothing else. */
+/** Searches the files of a folder, with a regex engine whose time is linear in the length of the text. */
 export function createGrep(folderOf: FolderOf, now: () => number = Date.now): Tool {
   return defineTool({
     name: "Grep",

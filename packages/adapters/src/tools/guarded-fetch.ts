@@ -8,8 +8,9 @@ import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-r
 import { isPublicAddress } from "./public-address.ts";
 
 /**
- * `fetch` for addresses that somebody else chose, with answers that stream. Every connection is made to an address that was
- * checked, and to that very one. Redirects are handed back, not followed. Bodies are text, bytes or streams.
+ * `fetch` for addresses that somebody else chose, with answers that stream. A name is resolved once, its address is
+ * checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies are text,
+ * bytes or streams.
  */
 export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,

@@ -29,8 +29,9 @@ export interface Fetched {
 const PORTS = new Set([80, 443, 8080, 8443]);
 
 /**
- * One request to a URL that somebody else chose. It connects only to an address that was checked, and to that very one: a
- * name is resolved once, so it cannot mean another machine a moment later. Redirects are handed back, not followed.
+ * One request to a URL that somebody else chose. A name is resolved once, its address is checked, and the connection
+ * goes to exactly that address, so the name cannot mean another machine a moment later. Redirects are returned, not
+ * followed.
  */
 export async function guardedRequest(url: URL, options: GuardedRequestOptions, signal: AbortSignal): Promise<Fetched> {
   const { allowsAddress = isPublicAddress, timeoutMs = 20_000, maxBytes = 1024 * 1024 } = options;
@@ -59,7 +60,7 @@ export function checkUrl(
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("Only http and https can be fetched.");
   if (url.username !== "" || url.password !== "") throw new Error("A URL with a user name or password is not fetched.");
   const port = url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port);
-  if (!allowsPort(port)) throw new Error(`Port ${port} is not fetched from.`);
+  if (!allowsPort(port)) throw new Error(`Port ${port} is not allowed.`);
 }
 
 /** Resolves names to addresses that may be connected to, and to no others. */
@@ -71,9 +72,9 @@ export function guardedLookup(
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return callback(error, "", 0);
       const [first] = found;
-      // A name that means a public and a private machine at once is a trick.
+      // A name with a public and a private address at once is rejected as an attack.
       if (!first || !found.every(({ address }) => allowsAddress(address)))
-        return callback(new Error(`${hostname} is not a place on the public internet.`), "", 0);
+        return callback(new Error(`${hostname} is not an address of the public internet.`), "", 0);
       return options.all ? callback(null, [first]) : callback(null, first.address, first.family);
     });
   };
@@ -113,5 +114,5 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<{ 
 }
 
 function notAllowed(url: URL): Error {
-  return new Error(`${url.hostname} is not a place on the public internet.`);
+  return new Error(`${url.hostname} is not an address of the public internet.`);
 }

@@ -26,7 +26,7 @@ interface SandboxedFolderOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long one look at the folder may take. */
+/** How long one program in the sandbox may take. */
 const LOOK_MS = 60_000;
 /** Files whose contents one process hands out. */
 const PACKED = 2000;
@@ -122,7 +122,7 @@ interface Look {
   readonly child: SandboxedProcess;
 }
 
-/** Why a program did not do what it should, from its exit code. */
+/** The error of a program, from its exit code. */
 async function problemOf({ ended }: SandboxedProcess, path: string): Promise<Error> {
   const { code, limit } = await ended;
   if (limit !== undefined) return new Error(`The tool was stopped: ${limit}.`);

@@ -7,7 +7,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: " ",
 };
 
-/** What a page says, without its markup. A reader for models, not a browser: every pass over the text is linear. */
+/** The text of a page without its markup. Every pass over the page takes linear time. */
 export function textOfHtml(html: string): string {
   let text = html;
   for (const name of ["script", "style", "noscript", "svg", "template"]) text = withoutElement(text, name);

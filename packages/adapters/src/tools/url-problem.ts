@@ -12,7 +12,10 @@ export function placesWith(
   };
 }
 
-/** Why a URL will never be called, as a sentence, as far as can be seen without asking anybody; nothing if it may be. */
+/**
+ * The reason why a URL is never called, as a sentence, checked without resolving its name; undefined if it may be
+ * called.
+ */
 export function urlProblem(
   text: string,
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">,
@@ -26,7 +29,7 @@ export function urlProblem(
   } catch (error) {
     return (error as Error).message;
   }
-  if (isIP(host) !== 0 && !allowsAddress(host)) return `${host} is not a place on the public internet.`;
-  if (/(^|\.)(localhost|local|internal)\.?$/i.test(host)) return `${host} is not a place on the public internet.`;
+  if (isIP(host) !== 0 && !allowsAddress(host)) return `${host} is not an address of the public internet.`;
+  if (/(^|\.)(localhost|local|internal)\.?$/i.test(host)) return `${host} is not an address of the public internet.`;
   return undefined;
 }

@@ -30,7 +30,7 @@ export function createWebFetch(options: GuardedRequestOptions = {}): Tool {
   });
 }
 
-/** Goes where redirects lead; every stop is checked like the first. */
+/** Follows redirects. Each address is checked like the first one. */
 async function follow(url: string, options: GuardedRequestOptions, signal: AbortSignal) {
   let at = parsed(url);
   for (let hops = 0; hops <= REDIRECTS; hops++) {

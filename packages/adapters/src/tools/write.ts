@@ -47,7 +47,7 @@ export function createEdit(folderOf: FolderOf): Tool {
         throw new Error(
           `The old text is in ${file_path} ${places} times. Give more of what is around it, or set replace_all.`,
         );
-      // By a function, because a text would be read for `$&` and the like.
+      // The replacement is a function, because a text may contain `$&`.
       await folder.replaceFile(
         file_path,
         text.replaceAll(old, () => written),
@@ -57,7 +57,10 @@ export function createEdit(folderOf: FolderOf): Tool {
   });
 }
 
-/** The texts with the line ends of the file: Read shows none of them, so a model cannot know that they are Windows'. */
+/**
+ * The texts with the line ends of the file: Read does not show line ends, so a model cannot know that a file has those
+ * of Windows.
+ */
 function asInFile(text: string, old: string, written: string): readonly [string, string] {
   const fits = old.includes("\n") && text.includes(old);
   if (fits || !text.includes("\r\n") || old.includes("\r\n")) return [old, written];

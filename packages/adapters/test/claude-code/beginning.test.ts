@@ -1,4 +1,4 @@
-/** A prompt goes to Claude Code while the beginning of its run is being stored: nothing may depend on which is first. */
+/** A prompt goes to Claude Code while the beginning of its run is being stored. Nothing may depend on their order. */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
@@ -9,7 +9,7 @@ import { type World, createWorld, folder, isAlive, only, play, spawning, storeWh
 
 const isBeginning = ({ event_type }: NewEvent): boolean => event_type === "session.started";
 
-test("a store that takes its time for the beginning loses nothing: the process is kept, what it did comes after", async () => {
+test("a slow append of the beginning of a run loses nothing: the process is kept, and its messages are stored afterwards", async () => {
   const store = storeWhere(isBeginning, async (append, ...args) => {
     await delay(700);
     return append(...args);
@@ -28,7 +28,7 @@ test("a store that takes its time for the beginning loses nothing: the process i
   expect(starts).toBe(1);
 }, 60_000);
 
-test("a prompt that is taken back while its run begins leaves nothing, though Claude Code heard it", async () => {
+test("a prompt that is cancelled while its run begins leaves nothing, although Claude Code received it", async () => {
   const pids: number[] = [];
   let takeBack: ((runId: string) => Promise<unknown>) | undefined;
   const store = storeWhere(isBeginning, async (append, sessionId, events, options) => {
@@ -43,7 +43,7 @@ test("a prompt that is taken back while its run begins leaves nothing, though Cl
   const asked = world.requests().length;
   takeBack = async (runId) => {
     await until(() => world.requests().length > asked);
-    // Time for all that it says.
+    // Time for all of its messages.
     await delay(1000);
     await world.sessions.cancel(sessionId, { runId });
   };

@@ -26,7 +26,7 @@ test("a budget that is spent ends the run, and the next one may go on", async ()
   expect(only(limited, "session.failed")[0]?.data).toMatchObject({ error: { code: "budget_exceeded" } });
 }, 120_000);
 
-test("a model without a price is not asked where a limit was set, and is where none was", async () => {
+test("a model without a price is called without a budget, and not called with one", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, model: "claude-opus-9-9" }));

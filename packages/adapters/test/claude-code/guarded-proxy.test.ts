@@ -1,4 +1,4 @@
-/** The way out of a child to addresses that a request chose. */
+/** The proxy for addresses that a request chose. */
 import { createServer, request } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ function meaning(...answers: string[][]): Lookup {
   }) as unknown as Lookup;
 }
 
-/** Something that listens on this machine, and how often it was called. */
+/** A server on this machine that counts its calls. */
 async function listener() {
   const calls: (string | undefined)[] = [];
   const server = createServer((incoming, answer) => {
@@ -74,7 +74,7 @@ async function proxyWith(places: Parameters<typeof createGuardedProxy>[0]) {
   return { url: proxy.url, plain, connect };
 }
 
-test("what may be reached is, and neither its password nor its headers go on", async () => {
+test("the proxy connects to an allowed address, and forwards neither its password nor its headers", async () => {
   const { port, calls } = await listener();
   const proxy = await proxyWith({ ...here, lookup: meaning(["127.0.0.1"]) });
   const { status, text, seen } = await proxy.plain(`http://mcp.example.com:${port}/mcp`, "hello");
@@ -84,7 +84,7 @@ test("what may be reached is, and neither its password nor its headers go on", a
   expect(await proxy.connect(`mcp.example.com:${port}`)).toBe(200);
 });
 
-test("whoever does not have the password is refused", async () => {
+test("a request without the password is rejected", async () => {
   const { port, calls } = await listener();
   const proxy = await proxyWith(here);
   const url = `http://127.0.0.1:${port}/`;
@@ -103,7 +103,7 @@ describe("a private address is not reached", () => {
     expect(calls).toEqual([]);
   });
 
-  test("by a name, whatever that meant before: 0 of 100", async () => {
+  test("a private address is not reached by a name that resolves differently each time: 0 of 100", async () => {
     const { port, calls } = await listener();
     let connections = 0;
     const raw = createTcpServer(() => (connections += 1));
@@ -153,7 +153,7 @@ test("Claude Code calls an MCP server of a request through it, and its model wit
     expect(requests().length).toBeGreaterThan(0);
     return only(events, "runtime.started")[0]?.data.info["mcp_servers"];
   }
-  // It is no MCP server: what matters is whether it is called.
+  // It is not an MCP server; only whether it is called matters.
   await statusWith((address) => address === "127.0.0.1");
   expect(calls.length).toBeGreaterThan(0);
   expect(new Set(calls)).toEqual(new Set([`mcp.example.com:${port}`]));

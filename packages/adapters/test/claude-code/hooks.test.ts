@@ -1,4 +1,4 @@
-/** Hooks as webhooks, with real receivers: what they are sent, what their answers do, and what happens without one. */
+/** Hooks as webhooks, with real receivers: their requests, the effect of their answers, and missing answers. */
 import { createHmac } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A receiver on this machine that answers as it is told, and keeps what it got. */
+/** A receiver on this machine that gives scripted answers and records its requests. */
 async function receiver(answer: (response: ServerResponse, body: Record<string, unknown>) => void = (r) => r.end()) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -156,13 +156,16 @@ test.each([
   [{ decision: "deny" }, ["PermissionRequest"]],
   [{ decision: "ask" }, ["PermissionRequest", "Notification"]],
   [{}, ["PermissionRequest", "Notification"]],
-])("of a permission that a hook answers with %j people are told only if they are waited for", async (answer, told) => {
-  const { url, bodies } = await receiver(says(answer));
-  const config = { PermissionRequest: { url }, Notification: { url } };
-  await call(config, { ...bash, hook_event_name: "PermissionRequest" });
-  await until(() => bodies().length === told.length);
-  expect(bodies().map(({ hook_event }) => hook_event)).toEqual(told);
-});
+])(
+  "if a hook answers a permission request with %j, people are asked only if it decides nothing",
+  async (answer, told) => {
+    const { url, bodies } = await receiver(says(answer));
+    const config = { PermissionRequest: { url }, Notification: { url } };
+    await call(config, { ...bash, hook_event_name: "PermissionRequest" });
+    await until(() => bodies().length === told.length);
+    expect(bodies().map(({ hook_event }) => hook_event)).toEqual(told);
+  },
+);
 
 describe("without an answer", () => {
   const broken: Record<string, (response: ServerResponse) => void> = {
@@ -209,7 +212,7 @@ describe("without an answer", () => {
     expect(received).toHaveLength(2);
   });
 
-  test("an answer cannot reach into objects", async () => {
+  test("an answer of a hook cannot change prototypes of objects", async () => {
     const { url } = await receiver(
       (response) =>
         void response.end(
@@ -234,7 +237,7 @@ test("a private address is not called, whatever its name meant before", async ()
       null,
       found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
-    // Once is enough: it would be asked again.
+    // One attempt is enough here; a real one would be retried.
     setImmediate(() => stop.abort());
   }) as unknown as NonNullable<HooksDeps["lookup"]>;
   const { allowsAddress: _, ...strict } = deps;
@@ -332,7 +335,7 @@ describe("with Claude Code itself", () => {
     expect(called(events)).toMatchObject([{ decision: "deny", error: { code: "hook_timeout" } }]);
   });
 
-  test("every event that Claude Code has can be heard of", async () => {
+  test("every event of Claude Code can be a hook", async () => {
     const { url, bodies } = await receiver((response, { hook_event }) =>
       says(hook_event === "PermissionRequest" ? { decision: "allow" } : {})(response),
     );
@@ -370,14 +373,14 @@ describe("with Claude Code itself", () => {
     for (const body of bodies()) expect(body).toMatchObject({ session_id: sessionId });
   });
 
-  test("whoever was told of the start of a process is told of its end: of an idle one, a dropped one, and with the server", async () => {
+  test("SessionEnd follows every SessionStart: for an idle process, a dropped one, and at the end of the server", async () => {
     const { url, bodies } = await receiver();
     const { run, stop } = await world({ SessionStart: { url }, SessionEnd: { url } }, { maxIdle: 1 });
     const ends = (): unknown[] =>
       bodies().flatMap(({ hook_event, session_id }) => (hook_event === "SessionEnd" ? [session_id] : []));
     const first = await run(play({ text: "One." }));
     expect(ends()).toEqual([]);
-    // It takes the one idle place.
+    // The session takes the only idle place.
     const second = await run(play({ text: "Two." }));
     await until(() => ends().length === 1);
     expect(ends()).toEqual([first.sessionId]);

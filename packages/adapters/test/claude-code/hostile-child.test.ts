@@ -73,7 +73,7 @@ test.each([
   await nothingLeft();
 });
 
-test("a run is cancelled although its child hangs and ignores SIGTERM", async () => {
+test("a run can be cancelled although its child hangs and ignores SIGTERM", async () => {
   const behaviour = `trap '' TERM; ${ANSWER_INIT}\nwhile :; do sleep 1; done`;
   const { sessions, ended, cwd, stub, nothingLeft } = await worldOf(behaviour);
   const { sessionId, runId } = await sessions.begin(claudeAgent({ cwd }), { content: "Hello." });

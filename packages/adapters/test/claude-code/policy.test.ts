@@ -1,4 +1,7 @@
-/** What a request may hand to a child process: nothing that reaches into the machine, unless the operator opened it by name. */
+/**
+ * A request may hand nothing to a child process that gives access to the machine, unless the operator allowed it by
+ * name.
+ */
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +42,7 @@ const asked = (options: object): Partial<ClaudeOptions> => {
   return Object.fromEntries(Object.entries(whole).filter(([name]) => Object.hasOwn(options, name)));
 };
 
-/** The code that a request is refused with, whether the schema does it or the policy. */
+/** The error code of a request that the schema or the policy rejects. */
 async function refusal(options: object, settings: object = {}): Promise<string> {
   const parsed = ClaudeOptions.safeParse(options);
   if (!parsed.success) return "invalid";
@@ -118,7 +121,7 @@ describe("closed by default", () => {
     expect(await refusal({ [field]: value })).toBe(code);
   });
 
-  test("what needs nothing of the machine is open", async () => {
+  test("options that need nothing of the machine are allowed", async () => {
     const options = {
       allowed_tools: ["Read", "Bash(git *)", "mcp__docs__search", "mcp__docs__*"],
       disallowed_tools: ["WebFetch"],
@@ -136,7 +139,7 @@ describe("closed by default", () => {
   });
 });
 
-/** Forms of an address that is not public, as URL parsers understand them. */
+/** Spellings of private addresses that URL parsers accept. */
 const ADDRESSES = [
   "127.0.0.1",
   "127.1",
@@ -250,7 +253,7 @@ describe("opened by the operator", () => {
     expect(await refusal(options, settings())).toBe(code);
   });
 
-  test("names become what they stand for when the child is started, and only then", async () => {
+  test("names are replaced by the operator's values only when the child is started", async () => {
     const opened = policy(settings());
     const kept = await opened.admit(
       asked({
@@ -297,20 +300,20 @@ describe("permissions are bypassed", () => {
   const bypass = asked({ permission_mode: "bypassPermissions", sandbox: { enabled: true } });
   const admin = { ...request, sessionId: "bypass", key: "tester", isAdmin: true };
 
-  test("only by an admin key, with the sandbox on, where the operator allows it", async () => {
+  test("permissions are bypassed only for an admin key, with the sandbox on, if the operator allows it", async () => {
     const opened = policy({ bypassPermissions: true });
     const refused = { code: "not_allowed" };
     await expect(policy().admit(bypass, admin)).rejects.toMatchObject(refused);
     await expect(opened.admit(bypass, { ...admin, key: "tester", isAdmin: false })).rejects.toMatchObject(refused);
     await expect(opened.admit({ permission_mode: "bypassPermissions" }, admin)).rejects.toMatchObject(refused);
     expect(await opened.admit(bypass, admin)).toMatchObject(bypass);
-    // Later, by name of the mode alone: the session has its sandbox.
+    // Later the name of the mode is enough, because the session has its sandbox.
     expect(await opened.admit({ permission_mode: "bypassPermissions" }, admin)).toEqual({
       permission_mode: "bypassPermissions",
     });
   });
 
-  test("never by a log that says so", async () => {
+  test("a log cannot make a run bypass permissions", async () => {
     const opened = policy({ bypassPermissions: true });
     const options = ClaudeOptions.parse(bypass);
     await expect(opened.resolve(options, { tenant: "a", sessionId: "forged" })).rejects.toMatchObject({
@@ -342,7 +345,7 @@ describe("secrets", () => {
   const session = { ...request, sessionId: "with-secrets" };
   const opened = () => policy({ env: ["MY_TOKEN"] });
 
-  test("are not in what the log keeps, and in place again for the child", async () => {
+  test("secrets of a request are not written to the log, and the child gets them", async () => {
     const kept = await opened().admit(given(), session);
     expect(JSON.stringify(kept)).not.toMatch(/canary|Y2FuYXJ5/);
     expect(kept.hooks?.Stop?.url).toMatch(/^https:\/\/hooks\.example\.com\/secret:/);
@@ -350,16 +353,16 @@ describe("secrets", () => {
     expect({ env, hooks, mcp_servers }).toEqual(given());
   });
 
-  test("of another tenant or session are not reached with a mark", async () => {
+  test("secrets of another tenant or session cannot be read with their placeholder", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
     const gone = "A secret of this session no longer exists";
     await expect(opened().resolve(kept, { ...session, tenant: "b" })).rejects.toThrow(gone);
     await expect(opened().resolve(kept, { ...session, sessionId: "other" })).rejects.toThrow(gone);
-    // Nor handed in again, to be sent somewhere else.
+    // A placeholder cannot be used in a request to send the secret somewhere else.
     await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("stay with their session when a run has others, go with a fork, and are forgotten with the session", async () => {
+  test("secrets stay with their session when a run has others, are copied to a fork, and are forgotten with the session", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
     const other = await opened().admit(
       asked({ hooks: { Stop: { url: "https://other.example.com/canary-2" } } }),

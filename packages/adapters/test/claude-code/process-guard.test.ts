@@ -75,7 +75,7 @@ function marked(): number[] {
 }
 const nothingLeft = (): Promise<void> => vi.waitFor(() => expect(marked()).toEqual([]), SOON);
 
-test("it fits the SDK", () => {
+test("a guarded child fits the type of the SDK", () => {
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder });
   const fits: (options: SpawnOptions) => SpawnedProcess = spawnChild;
   expect(fits).toBe(spawnChild);
@@ -84,7 +84,7 @@ test("it fits the SDK", () => {
 describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   const sandbox = (): Sandbox | undefined => (kind === "group" ? group : best);
 
-  test("what it says and how it ends are handed on", async ({ skip }) => {
+  test("the output and the exit of a guarded child are passed on", async ({ skip }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const child = start("cat; echo no >&2; exit 7", { sandbox: sandbox() });
     const exit = new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
@@ -117,7 +117,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   test.for(["SIGKILL", "SIGSTOP"] as const)("no effect comes after %s of its server", async (signal, { skip }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
-    // A stopped server is silent; after this long its child is killed.
+    // After this time of silence the child of a stopped server is killed.
     const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
     const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {
       env: { PATH: process.env["PATH"], MARK: folder },
@@ -172,7 +172,7 @@ test("Claude Code itself does nothing more after SIGKILL of its server: no effec
     server.kill("SIGKILL");
     await nothingLeft();
     const [counted, calls] = [effects(), simulator.ledger.calls().length];
-    // Long enough for several more: one took about 0.15 s.
+    // Long enough for several more effects: one takes about 0.15 s.
     await new Promise((resolve) => void setTimeout(resolve, 1500));
     expect([effects(), simulator.ledger.calls().length]).toEqual([counted, calls]);
   } finally {
@@ -181,7 +181,7 @@ test("Claude Code itself does nothing more after SIGKILL of its server: no effec
   }
 }, 120_000);
 
-test("a child that crashes leaves no picture of its memory", async () => {
+test("a child that crashes leaves no core dump", async () => {
   const child = start("ulimit -c");
   expect(await textOf(child.stdout)).toBe("0\n");
 });
@@ -221,7 +221,7 @@ test.each([
   expect((await child.ended).cause).toBe(isOver ? "message_too_large" : "exited");
 });
 
-test("a child that says nothing, or owes an answer for too long, is ended", async () => {
+test("a child that sends nothing, or answers too late, is ended", async () => {
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run"), startMs: 200 });
   const mute = spawnChild({ command: "/bin/sleep", args: ["1000"], env: { MARK: folder }, signal: stop.signal });
   expect(await mute.ended).toMatchObject({ cause: "start_timeout" });
@@ -231,7 +231,7 @@ test("a child that says nothing, or owes an answer for too long, is ended", asyn
   await nothingLeft();
 });
 
-test("what cannot be started says so", async () => {
+test("a program that cannot be started is an error that says so", async () => {
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const request = { args: [], env: {}, signal: stop.signal };
   expect(await spawnChild({ ...request, command: join(folder, "nothing") }).ended).toMatchObject({
@@ -295,7 +295,7 @@ test("what a killed server left in that folder is removed by the next", async ()
   await nothingLeft();
 });
 
-test("what is told of stderr is its end, without secrets", async () => {
+test("the end of stderr is reported, without secrets", async () => {
   const child = start(
     "head -c 100000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo 'key sk-ant-api03-0123456789abcdef and my-own-canary' >&2",
     { terms: { secrets: ["my-own-canary"] } },

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createWorld, only, play } from "./world.ts";
 
-test("a prompt runs on Claude Code, and what it said stands in the log", async () => {
+test("a prompt runs on Claude Code, and its answer is in the log", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(
     play(

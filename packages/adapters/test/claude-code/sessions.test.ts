@@ -1,4 +1,4 @@
-/** What becomes of a Claude Code session over several prompts, processes and machines. */
+/** Claude Code sessions over several prompts, processes and machines. */
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ test("a second prompt goes to the same process, and one after its end resumes th
   // Another session takes the one idle place.
   await world.run(play({ text: "Other." }));
   await until(() => !isAlive(pids[0]));
-  // What it wrote beside the log went with it.
+  // Its files beside the log were removed with it.
   const written = (): string[] => readdirSync(join(world.home, "default"), { recursive: true }).map(String);
   await until(() => !written().some((name) => name.includes(first.sessionId)));
   const third = await world.again(first.sessionId, play({ text: "Three." }));
@@ -34,7 +34,7 @@ test("a second prompt goes to the same process, and one after its end resumes th
   expect(Number(state.costPicos)).toBeGreaterThan(0);
 }, 120_000);
 
-test("a process is started ahead for the next session like the last one: whoever takes its id has it at once", async () => {
+test("a process is started in advance for the next session of the same kind, which takes its id", async () => {
   const pids: number[] = [];
   const world = await createWorld({ children: { maxAhead: 1 }, ...spawning(pids) });
   await world.run(play({ text: "One." }), { system_prompt: "You weave." });
@@ -47,7 +47,7 @@ test("a process is started ahead for the next session like the last one: whoever
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Two.");
   expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(id);
-  // No other was started for it: the third is ahead again.
+  // No further process was started for it: the third one is in advance again.
   await until(() => pids.length === 3);
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
@@ -63,7 +63,7 @@ test("no more processes start at once than may", async () => {
       const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
       starting += 1;
       most = Math.max(most, starting);
-      // Its first word is that it is up.
+      // Its first message says that it has started.
       child.stdout.once("data", () => (starting -= 1));
       return child;
     },
@@ -77,7 +77,7 @@ test("no more processes start at once than may", async () => {
   expect(most).toBe(1);
 }, 120_000);
 
-test("a session goes on on a machine whose disk never saw it", async () => {
+test("a session continues on a machine that has none of its files", async () => {
   const store = createMemoryStore();
   const here = await createWorld({ store });
   const { sessionId } = await here.run(play({ text: "The yarn is blue." }));
@@ -107,7 +107,7 @@ test("a child that dies ends its run with one outcome, and the next prompt resum
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Here again.");
 }, 120_000);
 
-test("a process that stands still when it gets a prompt is ended, and the next one gets an answer", async () => {
+test("a process that hangs when it gets a prompt is ended, and the next prompt gets an answer", async () => {
   const pids: number[] = [];
   const world = await createWorld({ ...spawning(pids), firstWordMs: 15_000 });
   const { sessionId } = await world.run(play({ text: "One." }));
@@ -119,7 +119,7 @@ test("a process that stands still when it gets a prompt is ended, and the next o
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
 }, 120_000);
 
-test("a driver that lost its lease ends its child at once, and whoever has the session next takes the run up", async () => {
+test("a driver that lost its lease ends its child at once, and the next driver resumes the run", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, effects } = await world.inMidCall();
@@ -134,13 +134,13 @@ test("a driver that lost its lease ends its child at once, and whoever has the s
   expect(pids).toHaveLength(2);
 }, 120_000);
 
-test("a run that was taken up and killed again goes on: what the process before had only begun does not count", async () => {
+test("a run that was resumed and killed again continues: unfinished work of the last process does not count", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();
   const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
-  // What a second process has written when it dies at once: the result that was missing, and its word to go on.
+  // What a second process has written when it dies at once: the missing result, and its "continue" message.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
     ({ data }) => data.entries,
   );
@@ -171,7 +171,7 @@ test("a run that was taken up and killed again goes on: what the process before 
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("It said: nobody knows");
 }, 120_000);
 
-test("a session whose process died before the log had a word of it begins again, over the file that was left", async () => {
+test("a session whose process died before its first append begins again, although a file was left", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
   const project = join(world.home, "default", "projects", world.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"));
@@ -181,7 +181,7 @@ test("a session whose process died before the log had a word of it begins again,
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Here.");
 }, 120_000);
 
-test("a cancel interrupts the turn, and the process lives on", async () => {
+test("a cancel interrupts the turn, and the process stays", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();
@@ -199,7 +199,7 @@ test("a cancel interrupts the turn, and the process lives on", async () => {
   expect(pids).toHaveLength(1);
 }, 120_000);
 
-test("drafts are published while the model speaks, an overload is told, and an API that fails ends the run with its status", async () => {
+test("drafts are published while the model answers, an overload is reported, and a failing API ends the run with its status", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
   const pieces: string[] = [];
@@ -221,7 +221,7 @@ test("drafts are published while the model speaks, an overload is told, and an A
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("And on.");
 }, 120_000);
 
-test("a subagent's words are kept apart from the transcript, and its cost is the session's", async () => {
+test("a subagent's messages are not in the session's transcript, and its cost counts for the session", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(
     play(
@@ -254,7 +254,7 @@ test("a subagent's words are kept apart from the transcript, and its cost is the
   const runCost = (await world.sessions.runs(sessionId)).items[0]?.cost_micros ?? 0;
   const own = only(events, "step.generated").reduce((sum, { data }) => sum + (data.cost?.total_micros ?? 0), 0);
   expect(runCost).toBeGreaterThan(own);
-  // It is resumed with its subagent's transcript as well.
+  // The resumed session has its subagent's transcript as well.
   const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
   expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
 }, 120_000);

@@ -1,4 +1,4 @@
-/** A prompt that steers reaches the turn that is under way; nothing of it is lost or said twice. */
+/** A steering prompt reaches the current turn, and is neither lost nor repeated. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { type World, claudeAgent, createWorld, isAlive, only, play, spawnThrough
 
 const RED = "Use the red yarn.";
 
-/** How often the model was told it, in its last request. */
+/** How often the text is in the model's last request. */
 function times(world: World): number {
   return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
 }
@@ -22,7 +22,7 @@ async function working(world: World) {
   return { sessionId, runId, go: () => writeFileSync(join(world.cwd, "go"), "") };
 }
 
-/** Steers, and waits until Claude Code has written down that it has the prompt. Answers its message. */
+/** Steers, and waits until Claude Code has recorded the prompt. Returns the id of its message. */
 async function steered(world: World, sessionId: string): Promise<string> {
   const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
   await until(async () =>
@@ -31,7 +31,7 @@ async function steered(world: World, sessionId: string): Promise<string> {
   return messageId;
 }
 
-test("the model reads it with the next result, in the same run; a resumed session knows it", async () => {
+test("the model reads a steering prompt with the next result, in the same run, and a resumed session remembers it", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, go } = await working(world);
@@ -58,7 +58,7 @@ test("the model reads it with the next result, in the same run; a resumed sessio
   expect(times(world)).toBe(1);
 }, 60_000);
 
-test("a Claude Code that does not say when it took the prompt in has it in its transcript", async () => {
+test("a steering prompt that Claude Code does not report is found in its transcript", async () => {
   const spawn = await spawnThrough(async ({ type }) => type !== "command_lifecycle");
   const world = await createWorld({ spawn });
   const { sessionId, runId, go } = await working(world);
@@ -71,7 +71,7 @@ test("a Claude Code that does not say when it took the prompt in has it in its t
   expect((await world.sessions.state(sessionId)).runs).toBe(2);
 }, 60_000);
 
-test("in a turn without calls it waits for a run of its own", async () => {
+test("in a turn without calls a steering prompt gets a run of its own", async () => {
   const world = await createWorld();
   const { sessionId, runId } = await world.sessions.begin(
     claudeAgent({ cwd: world.cwd }),
@@ -88,7 +88,7 @@ test("in a turn without calls it waits for a run of its own", async () => {
   expect(times(world)).toBe(1);
 }, 60_000);
 
-test("a worker that loses its session with it in hand loses nothing, and says nothing twice", async () => {
+test("a worker that loses its session neither loses nor repeats a steering prompt", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await working(world);

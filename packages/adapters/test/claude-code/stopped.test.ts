@@ -1,4 +1,6 @@
-/** A server is stopped in mid-turn and another takes over: what the first had started is over before that. */
+/**
+ * A server is stopped in the middle of a turn and another takes over: processes of the first have ended before that.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -28,7 +30,7 @@ async function startServer(...args: readonly string[]) {
   return server;
 }
 
-test("no effect of a stopped server's child comes after another server took the session up", async ({ skip }) => {
+test("no effect of a stopped server's child happens after another server took the session", async ({ skip }) => {
   const sandbox = await openNone();
   if (!sandbox?.walls.processes) skip(sandbox?.walls.summary);
   const simulator = await createSimulator();
@@ -57,12 +59,12 @@ test("no effect of a stopped server's child comes after another server took the 
   expect(Math.max(...effects)).toBeLessThan(Date.parse(resumed?.created_at ?? ""));
   expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
   expect(only(events, "tool.completed")).toHaveLength(1);
-  // Whoever wakes up late is refused: nothing of it is kept.
+  // A server that wakes up late is rejected, and nothing of it is stored.
   await until(async () => (await sessions.get(sessionId)).status === "idle");
   expect(await sessions.events(sessionId)).toHaveLength(events.length);
 }, 180_000);
 
-test("a server that stops in the middle of an answer writes down what the stream told of it, and leaves the run open", async () => {
+test("a server that stops in the middle of an answer stores its reported usage, and leaves the run open", async () => {
   const { host, sessions, simulator, cwd, stop } = await createWorld();
   const text = "Once upon a time. ".repeat(400);
   const { sessionId } = await sessions.begin(claudeAgent({ cwd }), play({ text, chunk: 6, chunkDelayMs: 40 }));
@@ -84,12 +86,12 @@ test("a server that stops in the middle of an answer writes down what the stream
   expect(lost?.data.usage.output_tokens).toBeGreaterThan(10);
   expect(lost?.data.usage.output_tokens).toBeLessThan(call?.usage?.output_tokens ?? 0);
   expect(lost?.data.content).toBeUndefined();
-  // Claude Code does not tell how long the answer could have become.
+  // Claude Code does not report the token limit of the answer.
   expect(lost?.data.reserved_micros).toBeUndefined();
   expect((await sessions.state(sessionId)).run).not.toBeNull();
 }, 60_000);
 
-test("what an answer that broke off may have cost is reserved where the length of answers was set for all", async () => {
+test("the possible cost of an interrupted answer is reserved if the length of answers is limited", async () => {
   const most = 5000;
   const environment = { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(most) };
   const { host, sessions, simulator, cwd, ended, again } = await createWorld({ environment });

@@ -1,4 +1,4 @@
-/** What Claude Code says becomes a fact no earlier than the transcript that a resumed process reads has it. */
+/** A message of Claude Code becomes a fact only when its transcript entry is stored. */
 import { messageIdOf } from "@skein/adapters/runtimes/claude-code";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { expect, test } from "vitest";
@@ -46,7 +46,7 @@ const READS = play(
   { text: "Nothing there." },
 );
 
-test("a transcript that comes after the result is waited for", async () => {
+test("the end of a run waits for transcript entries that come after the result", async () => {
   const spawn = await spawnThrough(async (line) => {
     if (isTranscript(line)) await later(700);
     return true;
@@ -57,7 +57,7 @@ test("a transcript that comes after the result is waited for", async () => {
   expect(tooEarly(sessionId, events)).toEqual([]);
 }, 60_000);
 
-test("an answer whose transcript never comes is not kept, its cost is, and the run says so", async () => {
+test("an answer without transcript entries is not stored, but its cost is, and the run reports it", async () => {
   let isLost = false;
   const spawn = await spawnThrough(async (line) => !(isLost && isTranscript(line)));
   const world = await createWorld({ spawn });
@@ -75,7 +75,7 @@ test("an answer whose transcript never comes is not kept, its cost is, and the r
 
 const isEntries = ({ event_type }: NewEvent): boolean => event_type === "transcript.appended";
 
-test("a store that takes its time for the transcript delays the facts with it", async () => {
+test("a slow append of the transcript delays the facts too", async () => {
   const store = storeWhere(isEntries, async (original, ...args) => {
     await later(400);
     return original(...args);
@@ -86,7 +86,7 @@ test("a store that takes its time for the transcript delays the facts with it", 
   expect(tooEarly(sessionId, events)).toEqual([]);
 }, 60_000);
 
-test("a store that refuses the transcript gets no facts either, and the process is ended", async () => {
+test("if the store rejects the transcript, no facts are stored either, and the process is ended", async () => {
   let refused = 0;
   const store = storeWhere(isEntries, () => {
     refused += 1;

@@ -41,7 +41,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     return { ...world, home, model: simulator };
   }
 
-  test("a session runs, resumes and writes files, and sees nothing of the server", async () => {
+  test("a sandboxed session runs, resumes and writes files, and sees nothing of the server", async () => {
     const world = await walledWorld();
     const { cwd, home } = world;
     writeFileSync(join(home, "admin-key"), "secret of the server");
@@ -73,7 +73,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(world.problems).toEqual([]);
   });
 
-  test("what an answer that broke off may have cost is reserved: the broker saw how long it could become", async () => {
+  test("the possible cost of an interrupted answer is reserved, because the broker saw its token limit", async () => {
     const world = await walledWorld();
     const { sessionId, runId } = await world.sessions.begin(
       claudeAgent({ cwd: world.cwd }),
@@ -93,7 +93,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(reserved_micros).toBeGreaterThan(0);
   });
 
-  test("a session reaches the hosts that were opened, by name and through the proxy, and nothing else", async () => {
+  test("a sandboxed session reaches the allowed hosts, by name and through the proxy, and nothing else", async () => {
     const asked: string[] = [];
     const site = createServer((request, response) => {
       asked.push(String(request.headers.host));

@@ -1,6 +1,6 @@
 /**
- * Runs in a network namespace of its own, in which foreign addresses are this very program: tries to reach them by every way that a
- * model has, and prints which of them were reached. Nothing leaves the namespace, whatever wall is missing.
+ * Runs in a network namespace of its own, in which foreign addresses are this very program: tries to reach them in
+ * every way that a model has, and prints which were reached. Nothing leaves the namespace, even if a wall is missing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";

@@ -52,7 +52,7 @@ async function ask(
 }
 
 test.each([false, true])(
-  "a call goes to the model with the real key, and its usage is told (stream: %s)",
+  "a call goes to the model with the real key, and its usage is reported (stream: %s)",
   async (stream) => {
     const told: [string, ReportedUsage][] = [];
     const pass = await issue({ onUsage: (model, usage) => told.push([model, usage]) });
@@ -65,7 +65,7 @@ test.each([false, true])(
   },
 );
 
-test("a streamed answer is told when it begins, with how many tokens its request lets it have", async () => {
+test("the beginning of a streamed answer is reported with its token limit", async () => {
   const begun: [string, number][] = [];
   const pass = await issue({ onBegun: (...told) => void begun.push(told) });
   pass.open();

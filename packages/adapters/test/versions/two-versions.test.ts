@@ -48,7 +48,7 @@ async function filled(sessions: number) {
   return { url, before, scripts };
 }
 
-/** Keeps the events where they are, as another process would that is about to move them. */
+/** Keeps this process from moving the events, as another process with the lock would. */
 async function holdMover(url: string): Promise<() => Promise<unknown>> {
   const client = await connected(url);
   await client.query("select pg_advisory_lock(7304)");
@@ -59,7 +59,7 @@ const wholeLog = (events: readonly Event[]): readonly number[] => events.map(({ 
 const counted = (length: number): readonly number[] => Array.from({ length }, (_, at) => at + 1);
 const SINGLE = "select relname as name from pg_class where relname = 'events_single'";
 
-test("a server of the version before works on while the new one migrates, moves the events, and works beside it", async () => {
+test("a server of the previous version keeps working while the new one migrates, moves the events, and works beside it", async () => {
   const { url, before, scripts } = await filled(12);
   const client = await connected(url);
   const over = new AbortController();
@@ -148,7 +148,7 @@ async function waitedFor(client: pg.Client): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("the end of a move of events never ends a statement of a server of the version before by a deadlock", async () => {
+test("the end of a move of events never causes a deadlock for a server of the previous version", async () => {
   const { url, scripts } = await filled(2);
   const reader = await connected(url);
   const client = await connected(url);
@@ -156,7 +156,7 @@ test("the end of a move of events never ends a statement of a server of the vers
   const now = await opened(createPostgresStore, url);
   await reader.query("begin; select from skein.events_single limit 1");
   await release();
-  // Everything is moved, and what is left is to drop the table, which is in use.
+  // Everything is moved; only dropping the table, which is in use, is left.
   await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).toContain("events_single");
   const [first, second] = scripts;
   const appending = [first, second].map((script) =>
@@ -169,7 +169,7 @@ test("the end of a move of events never ends a statement of a server of the vers
   expect((await now.read(first?.sessionId ?? "")).at(-1)).toMatchObject({ data: { title: "meanwhile" } });
 });
 
-test("a migration never ends a statement of a server of the version before by a deadlock", async () => {
+test("a migration never causes a deadlock for a server of the previous version", async () => {
   const { url, scripts } = await filled(1);
   const id = scripts[0]?.sessionId;
   const [server, other, client] = [await connected(url), await connected(url), await connected(url)];

@@ -9,7 +9,7 @@ import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
 import type { SourceNames } from "./history/with-agents.ts";
 
-/** `skein adopt`. */
+/** `skein adopt`: makes a session of Skein from a session of Claude Code or another agent. */
 export const adopt = storeCommand({
   name: "adopt",
   words: "SESSION",
@@ -28,7 +28,7 @@ export const adopt = storeCommand({
     "skein adopt 0 --root ./backup/.claude --json",
   ],
   notes:
-    "A session keeps its id if that is a UUID; another one gets a UUID that is always the same. `skein sessions export ID --claude-code` then lets Claude Code go on with it.",
+    "A session keeps its id if that is a UUID; another one gets a UUID that is always the same. `skein sessions export ID --claude-code` then lets Claude Code continue it.",
   run: async (call) => {
     const { values, screen, words } = call;
     const [word = ""] = words;

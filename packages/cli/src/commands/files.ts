@@ -8,7 +8,7 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
 
-/** An append takes less. */
+/** How old orphaned files must be: an append takes less time than this. */
 const GRACE_MS = 60_000;
 
 const orphans = defineCommand({

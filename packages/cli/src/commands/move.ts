@@ -7,7 +7,7 @@ import { JSON_OPTION } from "../terminal/shared-options.ts";
 
 const NAMED = 20;
 
-/** `skein move`. */
+/** `skein move`: moves a store to another address. */
 export const move = defineCommand({
   name: "move",
   words: "FROM TO",

@@ -8,7 +8,7 @@ import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** Between the pieces of a simulated answer, so that people see it being written. */
 const DEMO_DELAY_MS = 20;
-/** Whatever is not over by then is left to the next start, which takes it up. */
+/** Runs that are not over by then are resumed at the next start. */
 const STOP_MS = 9500;
 
 /** `skein serve`: the platform API, its store and the engine in one process. What `npm start` runs. */

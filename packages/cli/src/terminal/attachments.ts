@@ -45,7 +45,7 @@ function textOf(bytes: Buffer, file: string): string {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!text.includes("\0")) return text;
   } catch {
-    // Said below.
+    // The error is reported below.
   }
   throw new UsageError(
     `${file} cannot be attached: it is neither an image (png, jpg, gif, webp), nor a PDF, nor text.`,

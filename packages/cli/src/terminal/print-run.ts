@@ -65,7 +65,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
     endProgress = screen.progress(what);
   }
 
-  /** The text that had arrived of an answer that broke off. */
+  /** The text of an interrupted answer. */
   function interrupted({ message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">): void {
     if (message_id === undefined || !content) return;
     showRest(message_id, content);
@@ -158,7 +158,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   return { show, end: endLine };
 }
 
-/** Shows every item; answers the session that they belong to. */
+/** Shows every item. Returns their session. */
 export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
   const printer = createRunPrinter(screen);
   try {

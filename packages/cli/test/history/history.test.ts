@@ -51,7 +51,7 @@ test.each([
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
   ["a format that is none", ["export", "0", "--format", "pdf"], 2, "pdf"],
   ["nothing archived", ["restore", "11111111"], 3, "11111111"],
-])("%s is a sentence and an exit code", async (_, args, code, text) => {
+])("%s is rejected with a sentence and an exit code", async (_, args, code, text) => {
   const result = await createWorld().run(...args);
   expect({ code: result.code, out: result.out }).toEqual({ code, out: "" });
   expect(result.err).toContain(text);
@@ -69,7 +69,7 @@ test("a data directory that is not there is exit code 3, also as JSON", async ()
   });
 });
 
-test("list is the newest first, filters and pages, and is a PaginatedResult as JSON", async () => {
+test("list shows the newest first, with filters and pages, and is a PaginatedResult as JSON", async () => {
   const world = createWorld();
   const { out } = await world.run("list");
   expect(out.indexOf(first.slice(0, 8))).toBeLessThan(out.indexOf(second.slice(0, 8)));
@@ -218,7 +218,7 @@ test("statusline is one line with model, costs and context, from what Claude Cod
   expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
 });
 
-test("usage shows the newest, or what cost most, where not everything is wanted", async () => {
+test("usage with a limit shows the newest rows, or the most expensive ones", async () => {
   const world = createWorld();
   for (const [at, day] of ["2026-09-07", "2026-09-13", "2026-10-05"].entries()) {
     const usage = { input_tokens: 1_000_000 * (at + 1), output_tokens: 0 };

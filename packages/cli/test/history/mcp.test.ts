@@ -63,7 +63,7 @@ test("a client sees five tools that only read, and finds, outlines and reads a s
   expect(read.text).toContain("(end)");
 });
 
-test("the index is made after the first answer, which so does not wait for it", async () => {
+test("the index is built after the first answer, which does not wait for it", async () => {
   const world = createWorld();
   const index = join(world.env["SKEIN_CACHE_DIR"] ?? "", "history");
   const connection = await connected(world);
@@ -168,14 +168,14 @@ test("a client that asks for progress hears every second that a call is still ru
   await client.close();
 });
 
-test("what is not there is an answer that says so", async () => {
+test("a missing session is an answer that says so", async () => {
   const connection = await connected(createWorld());
   // The client makes an exception of an answer that is an error.
   await expect(call(connection, "history_read", { session: "ffffffff" })).rejects.toThrow("no such session");
   await expect(call(connection, "history_search", { query: "/(a)\\1/" })).rejects.toThrow("pattern");
 });
 
-test("called wrongly it is exit code 2, and --help explains it", () => {
+test("mcp called wrongly ends with exit code 2, and --help explains it", () => {
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [bin, "mcp", ...args], { encoding: "utf8", input: "" });
   expect(run("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("claude mcp add") as string });

@@ -156,7 +156,7 @@ describe("skein sql", () => {
     },
   );
 
-  test("a question makes no store", { timeout: 120_000 }, async () => {
+  test("a query creates no store", { timeout: 120_000 }, async () => {
     const folder = home("x");
     const ask = (urls: readonly string[]): Promise<readonly Ended[]> =>
       skeins(
@@ -212,7 +212,7 @@ describe("skein sql", () => {
     expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
   });
 
-  test("who has no Claude Code has its tables too, without rows", { timeout: 120_000 }, async () => {
+  test("without Claude Code its tables exist and are empty", { timeout: 120_000 }, async () => {
     const folder = dataFolder();
     const { code, err } = await skein(folder, "sql", "export", join(folder, "out.duckdb"));
     expect(code, err).toBe(0);
@@ -335,21 +335,25 @@ test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }
   expect(odds?.out).toMatch(/^n\nhalf +0\.5 {2}█+\nnone\nmuch {2}Infinity\nless +-0\.25 {2}░+\n$/);
 });
 
-test("an answer is written as Parquet, over nothing unless told to", { timeout: 120_000 }, async () => {
-  const folder = home("x");
-  const file = join(folder, "it's.parquet");
-  const parquet = ["--format", "parquet", "--output", file];
-  expect(await skein(folder, "sql", `${PROMPTS}; -- done`, ...parquet)).toMatchObject({ code: 0 });
-  const quoted = file.replaceAll("'", "''");
-  const [read, over, forced] = await skeins(folder, [
-    [`FROM '${quoted}'`, "--format", "jsonl"],
-    [PROMPTS, ...parquet],
-    [PROMPTS, ...parquet, "--force"],
-  ]);
-  expect(lines(read?.out ?? "")).toEqual([{ content: "x", n: 1 }]);
-  expect(over).toMatchObject({ code: 4, err: expect.stringMatching(/exists already. --force replaces it/) });
-  expect(forced).toMatchObject({ code: 0 });
-});
+test(
+  "an answer is written as Parquet, and replaces an existing file only with the option",
+  { timeout: 120_000 },
+  async () => {
+    const folder = home("x");
+    const file = join(folder, "it's.parquet");
+    const parquet = ["--format", "parquet", "--output", file];
+    expect(await skein(folder, "sql", `${PROMPTS}; -- done`, ...parquet)).toMatchObject({ code: 0 });
+    const quoted = file.replaceAll("'", "''");
+    const [read, over, forced] = await skeins(folder, [
+      [`FROM '${quoted}'`, "--format", "jsonl"],
+      [PROMPTS, ...parquet],
+      [PROMPTS, ...parquet, "--force"],
+    ]);
+    expect(lines(read?.out ?? "")).toEqual([{ content: "x", n: 1 }]);
+    expect(over).toMatchObject({ code: 4, err: expect.stringMatching(/exists already. --force replaces it/) });
+    expect(forced).toMatchObject({ code: 0 });
+  },
+);
 
 test("--output writes an answer to a private file, and nothing if it fails", { timeout: 120_000 }, async () => {
   const folder = home("x");
@@ -368,7 +372,7 @@ test("--output writes an answer to a private file, and nothing if it fails", { t
   expect(existsSync(failed)).toBe(false);
 });
 
-test("an answer comes as it is made: a reader that has had enough ends it", { timeout: 120_000 }, async () => {
+test("rows are streamed, and a closed output ends the query", { timeout: 120_000 }, async () => {
   const { child, ended, says } = start(home("x"), [
     "sql",
     "SELECT range AS n FROM range(100000000000)",

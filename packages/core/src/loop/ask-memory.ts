@@ -35,5 +35,5 @@ function parsed<Answer>(shape: z.ZodType<Answer>, answer: unknown): Answer {
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const where = issue?.path.length ? `${issue.path.join(".")}: ` : "";
-  throw new Error(`The memory answered in another shape than it should. ${where}${issue?.message ?? ""}`);
+  throw new Error(`The memory's answer has the wrong format. ${where}${issue?.message ?? ""}`);
 }

@@ -287,7 +287,7 @@ function settle(batch: Batch, view: () => View): Decision {
     if (decision.facts.length === 0) return decision;
     batch.add(...decision.facts);
   }
-  throw new Error(`Session ${batch.state.sessionId}: the decisions do not come to an end.`);
+  throw new Error(`Session ${batch.state.sessionId}: the decisions do not end. This is a bug.`);
 }
 
 /** The run that a batch starts, if any. */

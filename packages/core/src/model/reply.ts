@@ -79,7 +79,7 @@ export function createReply(by?: string) {
     end(): ModelReply {
       if (!message || !ended)
         throw new ModelFailure(
-          { code: "stream_cut", message: "The model's answer broke off before its end." },
+          { code: "stream_cut", message: "The model's answer was cut off before its end." },
           { retryable: true },
         );
       const content = [...blocks.values()].map(({ block }) => markedBy(block, by));

@@ -18,7 +18,7 @@ import type { AppendOptions, Store } from "../ports/store.ts";
  * - `accepted`: it is in the log, and the run goes on with it;
  * - `duplicate`: the call was answered before, by this caller or another;
  * - `stale`: the session no longer waits for it, because of a cancel or a timeout;
- * - `refused`: the session never waited for it, or somebody else answers it (a subagent).
+ * - `refused`: the session never waited for it, or somebody else answers it (a subagent). Reasons: decision 050.
  */
 type Disposition = "accepted" | "duplicate" | "stale" | "refused";
 
@@ -66,7 +66,7 @@ export async function answerAwait(
         "answer: An empty answer neither allows the call nor denies it. Say allow or deny.",
       );
     if (updatedInput && (kind !== "approval" || !isApproval(given)))
-      throw new KnownError("invalid", "updated_input: Only an answer that approves a call gives it another input.");
+      throw new KnownError("invalid", "updated_input: Only an answer that approves a call may change its input.");
     const event = { ...awaitAnswered(data), id: ids() };
     try {
       // `expect` makes sure that only one of two clients that both saw the await open is accepted.

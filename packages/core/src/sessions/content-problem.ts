@@ -62,7 +62,7 @@ const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinkin
 
 function notSaid(type: string): string {
   const hint = type === "tool_result" ? " Answer the call that it belongs to instead." : "";
-  return `A prompt has no blocks of the type ${type}: runs make them.${hint}`;
+  return `A prompt may not have blocks of the type ${type}, which only runs make.${hint}`;
 }
 
 function problem(sentence: string): { readonly tooLarge: boolean; readonly sentence: string } {

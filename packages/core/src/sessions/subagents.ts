@@ -57,7 +57,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
         const begun = await store.read(sessionId, { limit: 2 });
         const prompt = begun.find((fact) => fact.event_type === "prompt.accepted");
         if (!prompt) return;
-        const cancel = cancelRequested(prompt.data.run_id, "The run that asked for this was ended.");
+        const cancel = cancelRequested(prompt.data.run_id, "The run that started this subagent was ended.");
         const id = derivedId("cancel", state.sessionId, toolUseId);
         await store.append(sessionId, [event(cancel, id)], { dueAt: now() });
       });
@@ -89,7 +89,7 @@ async function answerCall(
 export async function answerForDeleted(store: Store, session: Session, dueAt: number): Promise<void> {
   const { subagent_of_session_id: session_id, subagent_of_tool_use_id: tool_use_id, total_turns } = session;
   if (session_id === null || tool_use_id === null || total_turns > 0) return;
-  const content = "The session that worked on this was deleted.";
+  const content = "The subagent's session was deleted.";
   const { cost_picos: costPicos, reserved_micros: reservedMicros } = session;
   const answer = { content, isError: true, costPicos, reservedMicros };
   await answerCall(store, { session_id, tool_use_id }, answer, dueAt);

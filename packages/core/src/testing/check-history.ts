@@ -10,7 +10,7 @@ import { checkTranscripts } from "./check-history/transcripts.ts";
 export type * from "./check-history/history.ts";
 
 /**
- * What a history breaks of the invariants that apply to the log. Empty: nothing.
+ * The violations of the log's invariants in a history; empty if there are none.
  *
  * | id  | invariant | where |
  * |-----|-----------|-------|

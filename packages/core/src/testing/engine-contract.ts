@@ -112,7 +112,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => begun(), SOON).toContain(told.sessionId);
     });
 
-    test("loses no wake-up and has one driver at a time, whoever writes while sessions fall asleep", async () => {
+    test("an engine loses no wake-up and has one driver at a time, also if others write while sessions fall asleep", async () => {
       await worker();
       await worker();
       const scripts = await Promise.all(Array.from({ length: 6 }, () => session()));
@@ -254,7 +254,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       busy = undefined;
     });
 
-    test("parks a session that fails whoever drives it, shows it, and retries or discards it", async () => {
+    test("a session that fails in every worker is parked, listed, and can be retried or discarded", async () => {
       const poisoned = [await session(), await session()];
       let isPoisoned = true;
       const { parking, runtime } = await worker({}, (inner) => ({

@@ -112,7 +112,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(news).toEqual([]);
   });
 
-  test("whoever follows a session looks when it is poked, and finds nothing twice", async () => {
+  test("a poked follower reads the log again, and gets no event twice", async () => {
     const script = await fixture().created();
     const news: (readonly unknown[] | undefined)[] = [];
     fixture().store.onNews((sessionId, events) => void (sessionId === script.sessionId && news.push(events)));

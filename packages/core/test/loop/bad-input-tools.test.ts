@@ -70,7 +70,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     },
   );
 
-  test("a time that is longer than any timer is no time of nothing", async () => {
+  test("a time limit longer than any timer does not end at once", async () => {
     const { agent } = await withTool("patient", () => "came", { timeoutMs: 1e12 });
     const slow = await withTool("slow", () => new Promise((resolve) => setTimeout(resolve, 50, "came")), {
       timeoutMs: 1e12,
@@ -92,7 +92,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(stopped).toBe(true);
   });
 
-  test("a tool that nobody has, and input that does not fit, are told to the model", async () => {
+  test("the model is told about unknown tools and invalid input", async () => {
     const strict = { input: z.object({ city: z.string() }) };
     const { agent } = await withTool("weather", () => "sun", strict);
     const calls = [

@@ -20,7 +20,7 @@ test.each([
   ["a zod schema of one thing or another", z.union([z.object({}), z.object({})]), /must be one object.*z\.object/],
   ["a schema of zod 3", z3.object({}), /zod 3\. Use zod 4/],
   ["a type that there is not", { type: "object", properties: { a: { type: "strnig" } } }, /schema of the tool "odd"/i],
-])("a schema that is no schema (%s) is refused when the tool is made", (_, input, sentence) => {
+])("an invalid schema (%s) is rejected when the tool is made", (_, input, sentence) => {
   const make = () => defineTool({ name: "odd", description: "", input: input as JsonObject, run: () => 1 });
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
 });
@@ -103,13 +103,13 @@ test.each([
 test.each([
   ["an address of the model that is none", { baseUrl: "nonsense" }, "invalid", /http or https/],
   ["an address that is not a store", { store: "mysql://x" }, "invalid", /not a store/],
-])("%s is said when the agent is used", async (_, options, code, sentence) => {
+])("%s is reported when the agent is used", async (_, options, code, sentence) => {
   const agent = createAgent({ apiKey: "test", ...options });
   onTestFinished(() => agent.close());
   await expect(agent.run("Hello")).rejects.toMatchObject({ code, message: expect.stringMatching(sentence) });
 });
 
-test("a database that does not let us in is said to, and one that is there later is used", async () => {
+test("a database that rejects the login is reported, and used once it accepts it", async () => {
   const { url, template } = inject("postgres");
   const name = `late_${process.pid}_${Date.now()}`;
   const place = new URL(url);
@@ -125,7 +125,7 @@ test("a database that does not let us in is said to, and one that is there later
   await database.drop();
 });
 
-test("a run with an option that there is not is refused, and not begun as something else", async () => {
+test("a run with an unknown option is rejected, and not started", async () => {
   const { agent } = await simulatedAgent();
   const { sessionId } = await agent.run("Hello.");
   const options = { session_id: sessionId } as RunOptions;
@@ -135,7 +135,7 @@ test("a run with an option that there is not is refused, and not begun as someth
   });
 });
 
-test("a prompt that is no content is told what was expected", async () => {
+test("an invalid prompt is rejected with what was expected", async () => {
   const { agent } = await simulatedAgent();
   const message = expect.stringContaining("Expected text or a list of content blocks.");
   await expect(agent.run(5 as unknown as string)).rejects.toMatchObject({ code: "invalid", message });
@@ -193,7 +193,7 @@ test("a prompt that got no answer for another reason is still shown", async () =
   expect(JSON.stringify(simulator.ledger.calls().at(-1)?.request)).toContain("unlucky");
 });
 
-test("an answer of the model with nothing in it ends the run, and does not spoil the session", async () => {
+test("an empty answer of the model ends the run, and the session stays usable", async () => {
   const { agent } = await simulatedAgent();
   const result = await agent.run(scripted("silent", [{ blocks: [] }]));
   expect(result).toMatchObject({ stopReason: "end_turn", finalAnswer: "", error: null });
@@ -230,7 +230,7 @@ const garbage: [string, RequestListener][] = [
   ],
 ];
 
-test("a block far behind the others takes no room of those that are not there", async () => {
+test("a block with a very high index takes no memory for the missing ones", async () => {
   const { agent } = await answering(events([start, block({ type: "text", text: "x" }, 1e9), ...stop]));
   expect(await agent.run("Hello")).toMatchObject({ finalAnswer: "x" });
 });

@@ -142,8 +142,8 @@ test("a memory that answers in another shape is told so in the log, and the run 
   expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memory_store_type: "my_notes" });
   const said = rows(result, "error").map(({ actionData }) => (actionData["error"] as { message: string }).message);
   expect(said).toEqual([
-    expect.stringMatching(/^The memory answered in another shape than it should\. .*expected object/),
-    expect.stringMatching(/^The memory answered in another shape than it should\. .*expected (number|int)/),
+    expect.stringMatching(/^The memory's answer has the wrong format\. .*expected object/),
+    expect.stringMatching(/^The memory's answer has the wrong format\. .*expected (number|int)/),
   ]);
   const { agent: kept } = await (await agent.sessions()).state(result.sessionId);
   expect(kept?.memory_store_type).toBe("my_notes");

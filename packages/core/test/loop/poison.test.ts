@@ -46,7 +46,7 @@ test("an error of our own fails the run within seconds, and says what it was", a
   await expectUsable(agent, sessionId);
 }, 60_000);
 
-test("a result that cannot be written down is one that nobody knows", async () => {
+test("a result that cannot be stored is unknown", async () => {
   const store = await failing(has("tool.completed", "call 1"));
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ store, leaseMs, tools: [tool] });
@@ -67,7 +67,7 @@ test("a run that cannot even begin is given up too", async () => {
   await expectUsable(agent, sessionId);
 }, 60_000);
 
-test("an error of our own that passes costs nothing but a moment", async () => {
+test("an internal error that passes only delays the run", async () => {
   const store = await failing(has("step.generated", "Hello."), 3);
   const { agent } = await simulatedAgent({ store, leaseMs });
   const result = await agent.run(scripted("hello", [{ text: "Hello." }]));

@@ -105,7 +105,7 @@ test("a search that the limit of steps broke off is not sent with the summary, n
 test.each([
   ["the end of the tokens", { ...paused, stop: "max_tokens" as const }],
   ["a refusal", { ...paused, stop: "refusal" as const }],
-])("a search that %s broke off does not spoil the session, and is said to be left out", async (_, step) => {
+])("a search that %s interrupted leaves the session usable, and is reported as left out", async (_, step) => {
   const { agent } = await simulatedAgent(web);
   const { sessionId } = await agent.run(scripted(`broken off ${_}`, [step]));
   await expectUsable(agent, sessionId);
@@ -128,7 +128,7 @@ test("a turn that the model paused after a space goes on", async () => {
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });
 });
 
-test("marks for the cache in prompts and results are the loop's: those of others are never too many", async () => {
+test("cache marks of callers are removed, so that there are never too many", async () => {
   const cache_control = { type: "ephemeral" };
   const marked = { type: "text", text: "Marked.", cache_control };
   const read = defineTool({ name: "read", description: "Reads.", input: z.object({}), run: () => [marked, marked] });

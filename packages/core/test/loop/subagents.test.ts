@@ -174,7 +174,7 @@ describe("a child that is deleted while its parent waits for it", () => {
     const spent = (await sessions.get(childId)).cost_picos;
     await sessions.delete(childId);
     const end = await agent.resume(sessionId);
-    expect(end).toMatchObject({ finalAnswer: "So: The session that worked on this was deleted.", error: null });
+    expect(end).toMatchObject({ finalAnswer: "So: The subagent's session was deleted.", error: null });
     expect((await sessions.state(sessionId)).delegatedPicos).toBe(spent);
   });
 

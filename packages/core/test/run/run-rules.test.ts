@@ -55,31 +55,31 @@ interface Limits {
 }
 
 describe("the next prompt", () => {
-  test("is the one that has waited longest", () => {
+  test("the next prompt is the one that has waited longest", () => {
     expect(nextPrompt(folded(created(), prompt(1), prompt(2)))?.content).toBe("1");
   });
-  test("is one that interrupts, whoever waited before it", () => {
+  test("the next prompt is one that interrupts, even if others waited longer", () => {
     expect(nextPrompt(folded(created(), prompt(1), prompt(2, "interrupt")))?.content).toBe("2");
   });
-  test("is none in an empty queue", () => {
+  test("there is no next prompt in an empty queue", () => {
     expect(nextPrompt(folded(created()))).toBeUndefined();
   });
 });
 
 describe("a run is cancelled", () => {
-  test("by a cancel, with its reason", () => {
+  test("a run is cancelled by a cancel, with its reason", () => {
     const { state, run } = running({ cancelRequested: true, cancelReason: "Enough." });
     expect(cancellation(state, run)).toEqual({
       stopReason: "cancelled",
       error: { code: "cancelled", message: "Enough." },
     });
   });
-  test("by a prompt that interrupts", () => {
+  test("a run is cancelled by a prompt that interrupts", () => {
     const { state, run } = running();
     state.queue.push(prompt(2, "interrupt").data);
     expect(cancellation(state, run)?.stopReason).toBe("cancelled");
   });
-  test("by no other prompt", () => {
+  test("a run is not cancelled by other prompts", () => {
     const { state, run } = running();
     state.queue.push(prompt(2).data, prompt(3, "steer").data);
     expect(cancellation(state, run)).toBeUndefined();

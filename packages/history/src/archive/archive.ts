@@ -10,7 +10,7 @@ import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import { chosenFiles } from "../list/chosen-files.ts";
-import { existingRoots } from "../sources/claude-code/discover/discover.ts";
+import { existingRoots } from "../sources/discover.ts";
 import { codeOf, makeFolder } from "../disk/durable-files.ts";
 import { withLock } from "../disk/lock.ts";
 import { createPause } from "../scan/pause.ts";

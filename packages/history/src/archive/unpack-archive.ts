@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
-import { existingRoots } from "../sources/claude-code/discover/discover.ts";
+import { existingRoots } from "../sources/discover.ts";
 import { isDataNotFoundError } from "../errors.ts";
 import { filesBelow, makeFolder, removeEmptyFolders, removeFile } from "../disk/durable-files.ts";
 import { markOf } from "../sources/mirror/source-of-root.ts";

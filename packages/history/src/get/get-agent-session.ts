@@ -1,6 +1,6 @@
 import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discover } from "../sources/discover.ts";
 import { SessionNotFoundError } from "../errors.ts";
 import { parentOf } from "../sources/claude-code/agents/agent-files.ts";
 import type { AgentSession, AgentSummary, AssistantMessage, FileDamage, Message } from "../model/types.ts";

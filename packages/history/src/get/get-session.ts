@@ -2,7 +2,7 @@ import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
 import { SessionNotFoundError } from "../errors.ts";
 import type { FacetStore } from "../facets/facet.ts";
-import { discoverUnread } from "../sources/claude-code/discover/discover.ts";
+import { discoverUnread } from "../sources/discover.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
 import {
   orderSessions,

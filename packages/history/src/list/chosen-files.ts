@@ -1,7 +1,7 @@
 import type { LibraryConfig } from "../config.ts";
 import type { DataFile, Discovered } from "../model/data-file.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discover } from "../sources/discover.ts";
 import { orderSessions, withStore } from "./sessions.ts";
 
 interface ChosenFiles extends Pick<Discovered, "skipped"> {

@@ -1,7 +1,7 @@
 /** Sessions ordered by newest activity. Every function that takes an index or an id uses this order. */
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import type { DataFile, Discovered } from "../model/data-file.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discover } from "../sources/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import type { FacetStore } from "../facets/facet.ts";

@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
-import { existingRoots } from "../sources/claude-code/discover/discover.ts";
+import { existingRoots } from "../sources/discover.ts";
 import { encodeProjectPath } from "../sources/claude-code/discover/encode-project-path.ts";
 import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } from "../errors.ts";
 import { findSession } from "../get/get-session.ts";

@@ -1,5 +1,5 @@
 import type { LibraryConfig } from "../config.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discover } from "../sources/discover.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { sessionDetailsFacet } from "../sources/claude-code/details/session-details.ts";
 import { withStore } from "../list/sessions.ts";

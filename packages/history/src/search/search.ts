@@ -1,6 +1,6 @@
 import { pageOf, type LibraryConfig } from "../config.ts";
 import type { DataFile } from "../model/data-file.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discover } from "../sources/discover.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession, parentOf } from "../sources/claude-code/agents/agent-files.ts";

@@ -1,5 +1,6 @@
-/** Every source that Skein reads besides Claude Code, in the order in which a path is tried. */
+/** Every source that Skein reads, in the order in which a path is tried. */
 import { amp } from "./amp/amp.ts";
+import { claudeCode } from "./claude-code/claude-code.ts";
 import { claudeDesktop } from "./claude-desktop/claude-desktop.ts";
 import { codex } from "./codex/codex.ts";
 import { copilot } from "./copilot/copilot.ts";
@@ -14,8 +15,9 @@ import { pi } from "./pi/pi.ts";
 import type { HistorySource } from "./port/source.ts";
 import { qwen } from "./qwen/qwen.ts";
 
-export const otherSources: readonly HistorySource[] = [
+export const sources: readonly HistorySource[] = [
   claudeDesktop,
+  claudeCode,
   copilot,
   cursor,
   codex,

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
-import { existingRoots } from "./claude-code/discover/discover.ts";
+import { claudeCode } from "./claude-code/claude-code.ts";
 import { openMirror, type Mirror } from "./mirror/mirror-root.ts";
 import { isFile, isFolder } from "./port/files.ts";
 import { placesHere } from "./port/places.ts";
 import { sourceNames, type HistorySource, type Places, type Problem, type SourceName } from "./port/source.ts";
-import { otherSources } from "./registry.ts";
+import { sources } from "./registry.ts";
 
 export interface SourceOptions extends LibraryConfig {
   /** Where to look; this machine's places if not given. */
@@ -32,33 +32,32 @@ export interface WithSources {
 
 /** The same configuration, which reads the sessions of all agents, or of those that were asked for. */
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
-  const { sources, places = placesHere(), lines = "all", onTranslated, ...config } = options;
-  const wanted = new Set(sources ?? sourceNames);
-  const claude = wanted.has("claude-code") || (wanted.has("claude-desktop") && sources === undefined);
-  const roots = rootsOf(config, wanted, places, sources?.length === 1 ? sources[0] : undefined);
+  const { sources: asked, places = placesHere(), lines = "all", onTranslated, ...config } = options;
+  const wanted = new Set(asked ?? sourceNames);
+  const { found, looked } = rootsOf(config, wanted, places, asked?.length === 1 ? asked[0] : undefined);
   const problems: (Problem & { source: SourceName })[] = [];
+  const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
-  for (const { source, path } of roots.others) {
+  for (const { source, path } of found) {
+    if (source.reads === "in-place") {
+      inPlace.add(realpathSync(path));
+      continue;
+    }
     const mirror = openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
     const onProgress = onTranslated && ((done: number, total: number) => onTranslated(source.name, done, total));
     if (lines === "all") await mirror.translate(undefined, { signal: config.signal, onProgress });
     problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
     if (mirror.units.length + mirror.kept.size + mirror.problems.length > 0) mirrors.set(mirror.folder, mirror);
   }
-  if (mirrors.size === 0 && claude) {
-    // Without any data the usual places stay, so that an error names them.
-    const isUsual = roots.claude !== undefined || config.dataPath === undefined;
-    return { config: isUsual ? config : { ...config, dataPath: [] }, problems };
-  }
-  const dataPath = [...(claude ? (roots.claude ?? []) : []), ...mirrors.keys()];
-  if (dataPath.length === 0) throw new DataNotFoundError(roots.looked[0] ?? "");
-  return { config: { ...config, dataPath, mirrors }, problems };
+  const dataPath = [...inPlace, ...mirrors.keys()];
+  if (dataPath.length > 0) return { config: { ...config, dataPath, ...(mirrors.size > 0 && { mirrors }) }, problems };
+  if (!wanted.has("claude-code")) throw new DataNotFoundError(looked[0] ?? "");
+  // Without any data the usual places stay, so that an error names them.
+  return { config: config.dataPath === undefined ? config : { ...config, dataPath: [] }, problems };
 }
 
 interface Roots {
-  /** Claude Code's own; undefined if it has none. */
-  readonly claude: readonly string[] | undefined;
-  readonly others: readonly { readonly source: HistorySource; readonly path: string }[];
+  readonly found: readonly { readonly source: HistorySource; readonly path: string }[];
   readonly looked: readonly string[];
 }
 
@@ -69,31 +68,30 @@ function rootsOf(
   places: Places,
   only: SourceName | undefined,
 ): Roots {
-  const sources = otherSources.filter(({ name }) => wanted.has(name));
   if (config.dataPath === undefined) {
-    const others = sources.flatMap((source) => source.roots(places).map((path) => ({ source, path })));
-    const there = others.filter(({ path }) => isFolder(path) || isFile(path));
-    return { claude: orNone(() => existingRoots(config)), others: there, looked: others.map(({ path }) => path) };
+    const chosen = sources.filter(({ name }) => wanted.has(name));
+    const all = chosen.flatMap((source) => source.roots(places).map((path) => ({ source, path })));
+    const found = all.filter(({ source, path }) => isFolder(path) || (source.reads === "translated" && isFile(path)));
+    return { found, looked: all.map(({ path }) => path) };
   }
   const given = typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath;
-  const others = given.flatMap((path) => {
-    const source = only && only !== "claude-code" ? sources[0] : recognise(path);
-    return source && wanted.has(source.name) ? [{ source, path }] : [];
-  });
-  const rest = given.filter((path) => !others.some((other) => other.path === path));
-  const claude =
-    rest.length > 0 && wanted.has("claude-code") ? existingRoots({ ...config, dataPath: rest }) : undefined;
-  return { claude, others, looked: given };
+  const named = sources.find(({ name }) => name === only);
+  const found = given
+    .map((path) => ({ source: named ?? recognise(path), path }))
+    .filter(({ source }) => wanted.has(source.name));
+  const missing = found.find(({ source, path }) => source.reads === "in-place" && !isFolder(path));
+  if (missing) throw new DataNotFoundError(missing.path);
+  return { found, looked: given };
 }
 
-/** The agent of this data, by its form; undefined for Claude Code's and for unknown data. */
-function recognise(path: string): HistorySource | undefined {
-  return otherSources.find((source) => source.owns(path));
+/** The agent of this data, by its form. Data of an unknown form is read as Claude Code's, whose errors then say what is missing. */
+function recognise(path: string): HistorySource {
+  return sources.find((source) => source.owns(path)) ?? claudeCode;
 }
 
 /** The name of the source whose data this is; Claude Code if it has no other's shape. */
 export function recogniseSource(path: string): SourceName {
-  return recognise(path)?.name ?? "claude-code";
+  return recognise(path).name;
 }
 
 function orNone<T>(work: () => T): T | undefined {
@@ -107,7 +105,7 @@ function orNone<T>(work: () => T): T | undefined {
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  // As `existingRoots` names it.
+  // As the roots of a list are named.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 

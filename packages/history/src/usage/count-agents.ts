@@ -1,11 +1,12 @@
 /** The usage of other agents' sessions. Their sources count it, so no lines are made for it. */
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
-import type { DataFile } from "../model/data-file.ts";
 import { createPause } from "../scan/pause.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
+import type { Belongs } from "../sources/mirror/find-sessions.ts";
 import type { Mirror } from "../sources/mirror/mirror-root.ts";
 import type { Unit } from "../sources/port/source.ts";
 import { holdingDatabases } from "../sources/port/sqlite.ts";
+import type { CallCounter } from "./count-calls.ts";
 import type { UsageOptions } from "./usage-options.ts";
 
 /** Raise it when a source counts in another way. */
@@ -15,7 +16,7 @@ const maxUnsaved = 500;
 interface CountOptions {
   readonly options: UsageOptions;
   readonly store: FacetStore;
-  readonly onState: (file: DataFile, usage: FileUsage) => void;
+  readonly counter: CallCounter;
 }
 
 interface Unreadable {
@@ -26,18 +27,23 @@ interface Unreadable {
 /** Answers the sessions that could not be read. */
 export async function countAgents(
   mirrors: readonly Mirror[],
-  { options, store, onState }: CountOptions,
+  { options, store, counter }: CountOptions,
 ): Promise<readonly Unreadable[]> {
   if (mirrors.length === 0) return [];
   const unreadable: Unreadable[] = [];
   const pause = createPause(options.signal);
   const usages = createUsages(store);
   for (const mirror of mirrors) {
-    const counted = new Map<string, FileUsage>();
+    const belongs = new Map<string, Belongs>();
+    const placed = new Map<string, ReturnType<CallCounter["add"]>>();
+    const take = (id: string, usage: FileUsage): void => {
+      belongs.set(id, { cwd: usage.cwds[0] ?? null, parentId: usage.sessionId || null });
+      placed.set(id, counter.add(usage));
+    };
     await holdingDatabases(async () => {
       for (const [done, unit] of mirror.units.entries()) {
         const { usage, isNew, error } = usages.of(mirror, unit);
-        if (usage) counted.set(unit.id, usage);
+        if (usage) take(unit.id, usage);
         if (error !== undefined) unreadable.push({ path: unit.path, reason: error });
         if (isNew) options.onProgress?.(done + 1, mirror.units.length);
         await pause();
@@ -45,12 +51,9 @@ export async function countAgents(
     });
     for (const id of mirror.kept.keys()) {
       const before = usages.before(mirror, id);
-      if (before) counted.set(id, before);
+      if (before) take(id, before);
     }
-    const belongs = new Map(
-      [...counted].map(([id, { cwds, sessionId }]) => [id, { cwd: cwds[0] ?? null, parentId: sessionId || null }]),
-    );
-    for (const [id, usage] of counted) onState(mirror.fileFor(id, belongs), usage);
+    for (const [id, place] of placed) place(mirror.fileFor(id, belongs));
   }
   usages.save();
   return unreadable;

@@ -20,7 +20,11 @@ export interface Owner {
 
 /** Takes the usage of files one by one, then hands out every call once, with its price and its session. */
 export interface CallCounter {
-  add(file: DataFile, usage: FileUsage): void;
+  /**
+   * Adds the usage of a file, and answers how to say which file it is. For sessions of other agents that is known later,
+   * and their usage would fill the memory until then.
+   */
+  add(usage: FileUsage): (file: DataFile) => void;
   count(onCall: (call: PricedCall, owner: Owner) => void): void;
 }
 
@@ -38,20 +42,25 @@ interface CountedFile extends RowRange {
 export function createCallCounter(): CallCounter {
   const columns = createCallColumns();
   const files: CountedFile[] = [];
+  let added = 0;
   return {
-    add(file, usage) {
-      const first = columns.add(usage.table, files.length);
-      const { projectPath, projectPathSource } = projectPathOf(usage, file.encodedPath);
-      files.push({
-        file,
-        first,
-        end: first + usage.table.ids.length,
-        since: earliest(usage),
-        projectPath: projectPathSource === "folder" ? undefined : projectPath,
-        sessionId: file.sessionId ?? usage.sessionId,
-        costStateUsd: usage.costStateUsd,
-        searches: usage.searches.size === 0 ? undefined : usage.searches,
-      });
+    add(usage) {
+      const index = added;
+      added += 1;
+      const first = columns.add(usage.table, index);
+      const range = { first, end: first + usage.table.ids.length, since: earliest(usage) };
+      const { table: _inColumns, searches, sessionId, costStateUsd, ...place } = usage;
+      return (file) => {
+        const { projectPath, projectPathSource } = projectPathOf(place, file.encodedPath);
+        files.push({
+          ...range,
+          file,
+          projectPath: projectPathSource === "folder" ? undefined : projectPath,
+          sessionId: file.sessionId ?? sessionId,
+          costStateUsd,
+          searches: searches.size === 0 ? undefined : searches,
+        });
+      };
     },
     count(onCall) {
       const ordered = files.toSorted((a, b) => a.since - b.since || (a.file.path < b.file.path ? -1 : 1));

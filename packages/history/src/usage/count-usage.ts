@@ -1,6 +1,6 @@
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
-import { discoverOwn } from "../sources/claude-code/discover/discover.ts";
+import { discoverOwn } from "../sources/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
 import { countAgents } from "./count-agents.ts";
 import { foldFiles } from "../facets/fold-files.ts";
@@ -34,11 +34,11 @@ export async function countUsage(options: UsageOptions): Promise<UsageReport> {
     });
     if (known) return withForecast(known);
     const counter = createCallCounter();
-    const onState = (file: DataFile, state: FileUsage): void => counter.add(file, state);
+    const onState = (file: DataFile, state: FileUsage): void => counter.add(state)(file);
     const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
     const unreadable = [
       ...failed.map(({ file, error }) => ({ path: file.path, reason: error.message })),
-      ...(await countAgents(mirrors, { options, store, onState })),
+      ...(await countAgents(mirrors, { options, store, counter })),
     ];
     const made: SavedReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);

@@ -1,7 +1,7 @@
 import { watch as watchFolder, type FSWatcher } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
 import { getProjectsPath } from "../sources/claude-code/discover/data-paths.ts";
-import { discover } from "../sources/claude-code/discover/discover.ts";
+import { discover } from "../sources/discover.ts";
 import { createTail, type Tail } from "./tail.ts";
 import type { WatchEvent } from "./watch-event.ts";
 

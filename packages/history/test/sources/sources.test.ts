@@ -1,6 +1,7 @@
 /** Every source passes the contract. */
 import { describeSource } from "./describe-source.ts";
 
+describeSource({ agent: "claude-code", lines: /^[0-9a-f-]{36}\.jsonl$/ });
 describeSource({ agent: "claude-desktop", lines: /^[0-9a-f-]{36}\.jsonl$/ });
 describeSource({ agent: "codex", lines: /^rollout-.*\.jsonl$/ });
 describeSource({ agent: "opencode", database: "opencode.db", table: "message" });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { getSession, getUsage, listSessions, withSources, type LibraryConfig } from "../../src/index.ts";
-import { discover } from "../../src/sources/claude-code/discover/discover.ts";
+import { discover } from "../../src/sources/discover.ts";
 import { agentData, agentNames, temporaryFolder, type AgentData, type Tokens } from "./agent-data.ts";
 
 async function configOf(data: AgentData): Promise<LibraryConfig> {

@@ -58,7 +58,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   disk_full: "The disk of the store is full. Make room and try again.",
   read_only: "The store cannot be written.",
   closed: "The server is stopping. Try again later.",
-  unreadable: "The log has something that this version cannot read.",
+  unreadable: "The log has an event that this version cannot read.",
 };
 
 /** The response for any error: a code and a sentence, without paths, SQL or stack. Under `/api/v1` codes have the Claude API's names. */
@@ -107,5 +107,9 @@ function httpError({ statusCode }: { statusCode?: number }): Described {
     return { code: "unsupported_media_type", message: "Expected a body of the type application/json.", headers };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
     return { code: "malformed", message: "The request cannot be read: expected HTTP with a JSON body.", headers };
-  return { code: "internal", message: "Something went wrong here. The log has it under the request id.", headers };
+  return {
+    code: "internal",
+    message: "Internal error. The server's log has the details under the request id.",
+    headers,
+  };
 }

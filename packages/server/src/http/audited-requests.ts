@@ -38,7 +38,7 @@ declare module "fastify" {
   }
 }
 
-/** Whose audit log has what belongs to no tenant. */
+/** The tenant whose audit log has entries that belong to no tenant. */
 const OPERATOR_TENANT = "default";
 
 /** Codes of refusals by the operator's rules or the sandbox: they are in the audit log on every route. */

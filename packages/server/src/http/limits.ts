@@ -12,7 +12,7 @@ export interface Limits {
   readonly allStreams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
-  /** Wrong keys that an address may send per minute. A right key is never refused for those. */
+  /** Wrong keys that an address may send per minute. A valid key is never rejected because of them. */
   readonly wrongKeysPerMinute: number;
   /** Bytes of a body. Messages and imports have their own limits. */
   readonly bodyBytes: number;

@@ -6,9 +6,15 @@ import { type Limits, tooMany } from "./limits.ts";
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
-  /** A place for a statement of SQL. Throws `rate_limited` if none was free for somewhat longer than one may run. */
+  /**
+   * A place for an SQL statement. Throws `rate_limited` if none becomes free within a little more than the time limit
+   * of a statement.
+   */
   statement(tenant: string, signal: AbortSignal): Promise<GiveBack>;
-  /** Room for a body of this many bytes, before it is read. Throws `rate_limited` if there was none for half of a request's time. */
+  /**
+   * Room for a body of this many bytes, before it is read. Throws `rate_limited` if there is none within half of a
+   * request's time limit.
+   */
   body(tenant: string, bytes: number): Promise<GiveBack>;
   /** Room for what is done with a message of a WebSocket. A small one needs none. */
   message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
@@ -63,7 +69,7 @@ function pauseAfter(began: number): number {
   return Math.min(performance.now() - began, 1000);
 }
 
-/** How long a statement waits for a place: long enough that one which began just before it has ended, and its sandbox is gone. */
+/** How long a statement waits for a place: until a statement that began just before it must have ended. */
 function patienceMs({ statementMs }: Limits): number {
   return statementMs * 1.5 + 1000;
 }

@@ -59,7 +59,7 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
   return [{ name: "restate", status, latency_ms: performance.now() - began, detail: "drives the sessions" }];
 }
 
-/** How the place of files does, where it can be asked. */
+/** The state of the file store, if it can be checked. */
 export async function filesHealth({ shared: { checkFiles }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!checkFiles) return [];
   const began = performance.now();
@@ -79,7 +79,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   const began = performance.now();
   const { isKept, says } = await inTime(deps.walls(), reply.elapsedTime).catch(() => ({
     isKept: true,
-    says: "The state of the sandbox is not known yet.",
+    says: "The sandbox is still being tested.",
   }));
   const latency_ms = performance.now() - began;
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];

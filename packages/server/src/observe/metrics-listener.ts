@@ -19,12 +19,12 @@ export async function listenForMetrics(port: number, text: () => Promise<string>
     };
     // A page of another site could reach this address under its own host name.
     const host = (request.headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
-    if (!NAMES.has(host)) return answer(403, "text/plain", "Only this machine is answered.\n");
+    if (!NAMES.has(host)) return answer(403, "text/plain", "This port answers only requests from this machine.\n");
     if (request.method !== "GET" || request.url !== "/metrics")
       return answer(404, "text/plain", "Only GET /metrics is answered here.\n");
     text().then(
       (payload) => answer(200, METRICS_TYPE, payload),
-      () => answer(503, "text/plain", "The figures cannot be read now.\n"),
+      () => answer(503, "text/plain", "The metrics cannot be read now.\n"),
     );
   });
   await listening(server, port);

@@ -33,8 +33,8 @@ export function endsSpan({ event_type }: Event): boolean {
 }
 
 /**
- * The span that ends with this event, with the GenAI names: a model call, a tool call, or the run itself. Its ids come from
- * the log, so telling it twice is telling it once, and calls can name the run before the run is over.
+ * The span that ends with this event, with the GenAI names: a model call, a tool call, or the run itself. Its ids come
+ * from the log, so a repeated span is the same span, and calls can name the run before the run is over.
  */
 export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined {
   const mine = run.events.filter(({ data }) => (data as { run_id?: string }).run_id === run.runId);

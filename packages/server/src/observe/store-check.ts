@@ -30,7 +30,7 @@ export function createFilesCheck(files: FileStore | undefined): (() => Promise<v
   return () => {
     if (!known || performance.now() - known.at >= WRITE_MS) {
       known = { at: performance.now(), checked: files.check?.() ?? Promise.resolve() };
-      // A part that is back is seen at once.
+      // Failures are not cached, so that recovery is seen at once.
       known.checked.catch(() => (known = undefined));
     }
     return known.checked;

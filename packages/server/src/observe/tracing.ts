@@ -13,7 +13,7 @@ export interface TracingDeps {
 
 /** Sends spans to a collector during a run: each model call and each tool call when it ends, then the run. */
 export interface Tracing {
-  /** The run was asked for inside this trace. Kept in the store: another process may drive the run. */
+  /** Records that a run was requested inside this trace. Stored, because another process may drive the run. */
   remember(runId: string, traceparent: unknown): Promise<void>;
   stop(): void;
 }

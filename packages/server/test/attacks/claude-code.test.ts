@@ -92,7 +92,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
   const leaksIn = (text: string): readonly string[] =>
     [...Object.values(CANARY), adminKey, "SQLite format 3", "root:"].filter((secret) => text.includes(secret));
 
-  test("nothing that a model can make run finds a secret: tools, links, hooks, plugins, settings, MCP servers", async () => {
+  test("no program that a model can start finds a secret: tools, links, hooks, plugins, settings, MCP servers", async () => {
     const web = await smallMcp("weave", () => "woven");
     const { folder } = other;
     const paths = [
@@ -161,7 +161,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
     expect(() => readFileSync(join(home, "planted.txt"))).toThrow("ENOENT");
   });
 
-  test("the broker takes no other session's token, no other model, and nothing after the run or beyond its budget", async () => {
+  test("the broker rejects another session's token, another model, and calls after the run or beyond its budget", async () => {
     const costly = script([{ text: "x", usage: { output_tokens: 1_000_000 } }]).replaceAll('"', '\\"');
     const calls = [
       `ask ${other.token} ${MODEL}`,
@@ -193,7 +193,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
       .toBe("403");
   });
 
-  test("too many processes end the run with a sentence, and not the server", async () => {
+  test("too many processes end the run with an error, and not the server", async () => {
     const frames = await ask("processes", [bash("for i in $(seq 1 150); do sleep 60 & done; wait")], {
       allowed_tools: ["Bash"],
     });

@@ -37,7 +37,7 @@ async function metric(call: Caller, name: string, queue: string): Promise<number
   return Number(new RegExp(`${name}\\{queue="${queue}"\\} (\\d+)`).exec(body as unknown as string)?.[1]);
 }
 
-test("80 runs of a tool that takes long leave places for another tenant, and the rest of them waits", async () => {
+test("80 runs with a slow tool leave places for another tenant, and the other runs wait", async () => {
   const gate = Promise.withResolvers<void>();
   onTestFinished(() => gate.resolve());
   const hold = defineTool({
@@ -84,7 +84,7 @@ test("a tenant that opens every stream it can leaves some for another", async ()
   expect(await open(keys.calm, (await session(calm)).path)).toBe(200);
 });
 
-test("bodies of 1.5 MiB are read one after the other, and another tenant's turn goes between them", async () => {
+test("bodies of 1.5 MiB are read one after the other, and another tenant's requests are answered in between", async () => {
   const { flood, calm } = await twoTenants({ limits: { bytesInFlight: 4 * 1024 * 1024 } });
   const { path } = await session(flood);
   const text = "x".repeat(1.5 * 1024 * 1024);

@@ -109,7 +109,7 @@ const bash = async (command: string, timeout = 20_000): Promise<string> =>
   (await attack([["Bash", { command, timeout }]])).said[0] ?? "";
 
 describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
-  test("works in a folder of its own session", async () => {
+  test("Bash works in the folder of its session", async () => {
     const { said, folder, id } = await attack([
       ["Bash", { command: "echo hello > note.txt; pwd; id -u; ls -A" }],
       ["Read", { file_path: "note.txt" }],
@@ -121,7 +121,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test("reads neither the admin key, the store, the passwords of the machine, nor another session", async () => {
+  test("Bash cannot read the admin key, the store, the passwords of the machine, or another session", async () => {
     const other = await attack([["Write", { file_path: "secret.txt", content: "another session's secret" }]]);
     const said = await bash(
       [`${data}/admin-key`, `${data}/skein.db`, "/etc/shadow", join(other.folder, "secret.txt"), "/root/.bashrc"]
@@ -135,7 +135,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     expect(await bash(`ls ${data} ${join(data, "work", "default")} 2>&1 | cat`)).not.toMatch(/admin-key|skein\.db/);
   });
 
-  test("finds no secret and no process of the server", async () => {
+  test("Bash finds no secret and no process of the server", async () => {
     const said = await bash(
       "env; tr '\\0' '\\n' < /proc/1/environ; cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'; ls -l /proc/self/fd",
     );
@@ -148,14 +148,14 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     );
   });
 
-  test("has no network: no interface but its own loopback, and the server's port does not answer", async () => {
+  test("Bash has no network: only its own loopback, and the server's port does not answer", async () => {
     const { port } = new URL(server.url);
     expect(await bash(`grep -c : /proc/net/dev; (echo > /dev/tcp/127.0.0.1/${port}) 2>&1; true`)).toMatch(
       /^"1\\n.*[Cc]onnection refused/s,
     );
   });
 
-  test("reaches a host that the operator opened, through the proxy, unless its agent asks for fewer; and no other", async () => {
+  test("Bash reaches only hosts that the operator allowed, through the proxy, and fewer if its agent asks for fewer", async () => {
     const asked: (string | undefined)[] = [];
     const site = createServer((request, response) => {
       asked.push(request.headers.host);
@@ -185,7 +185,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
       "a descriptor of the server",
       "for f in /proc/[0-9]*/fd/*; do [ -d $f/. ] && ls $f/.. | grep -q skein.db && echo ESCAPED; done",
     ],
-  ])("does not escape by %s", async (_, command) => {
+  ])("Bash does not escape by %s", async (_, command) => {
     expect(await bash(`${command}; true`)).not.toContain("ESCAPED");
   });
 
@@ -230,7 +230,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     expect((await admin("GET", "/health")).status).toBe(200);
   });
 
-  test("a command that ignores SIGTERM ends at its time, with everything that it started", async () => {
+  test("a command that ignores SIGTERM is ended at its time limit, with everything that it started", async () => {
     const { said, folder } = await attack([
       [
         "Bash",
@@ -257,7 +257,7 @@ describe("the file tools of the loop", () => {
     symlinkSync(home, join(folder, "dir"));
   };
 
-  test("follow no link out of the folder, read or write", async () => {
+  test("file tools follow no link out of the folder, neither to read nor to write", async () => {
     const { said } = await attack(
       [
         ["Read", { file_path: "link.txt" }],
@@ -280,14 +280,14 @@ describe("the file tools of the loop", () => {
     expect(readdirSync(data)).not.toContain("planted.txt");
   });
 
-  test.skipIf(!hasBubblewrap)("a session cannot make a hard link to a file outside: it sees none", async () => {
+  test.skipIf(!hasBubblewrap)("a session cannot make a hard link to a file outside, because it sees none", async () => {
     writeFileSync(secret(), "the secret outside");
     const { said } = await attack([["Bash", { command: `ln ${secret()} hard.txt 2>&1; ls` }]]);
     expect(said[0]).not.toMatch(/\\nhard/);
   });
 
   test.skipIf(!hasBubblewrap)(
-    "a name that is swapped for a link while it is read shows nothing from outside",
+    "a file that is replaced by a link while it is read shows nothing from outside",
     async () => {
       const swap = `end=$((SECONDS + 3)); while [ $SECONDS -lt $end ]; do ln -sfn ${secret()} race; echo mine > own; mv -f own race; done`;
       const plantRace = (folder: string): void => {
@@ -304,7 +304,7 @@ describe("the file tools of the loop", () => {
   );
 });
 
-test("where a sandbox is required and bubblewrap is missing, Bash is off with what to install; file tools still work", async () => {
+test("if a sandbox is required and bubblewrap is missing, Bash is off and says what to install; file tools still work", async () => {
   const problem =
     'The sandbox needs bubblewrap, which is not on this machine. On Debian: "apt-get install bubblewrap".';
   const noted: unknown[] = [];

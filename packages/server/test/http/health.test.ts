@@ -18,7 +18,7 @@ async function serverOn(store: Store) {
   };
 }
 
-test("a store that can be read and not written, because its disk is full, is told in both APIs", async () => {
+test("both APIs report a store that can only be read because its disk is full", async () => {
   const store = createMemoryStore();
   let isFull = true;
   const records = {

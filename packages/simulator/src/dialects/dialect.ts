@@ -7,15 +7,15 @@ import type { StreamEvent } from "./stream.ts";
 /**
  * An API of models that the simulator speaks.
  *
- * Everything between is the same for all: a request is read into the shape of the Messages API, a step of a script becomes
- * an answer in that shape, and the answer is written in the words of the API that was asked.
+ * Dialects only translate: a request becomes one of the Messages API, a step of a script becomes an answer in that
+ * format, and the answer is translated to the API that was called.
  */
 export interface Dialect {
   /** What the ids of tool calls begin with. */
   readonly callPrefix: string;
   /** Throws the API's own error if the request has no key. */
   checkKey(head: RequestHead): void;
-  /** Throws the API's own error if it would not take the request. */
+  /** Throws the API's own error if the API would reject the request. */
   parse(body: unknown, head: RequestHead): MessagesRequest;
   /** What the API counts, from what the simulator counts. */
   readonly usage?: (usage: Usage) => Usage;

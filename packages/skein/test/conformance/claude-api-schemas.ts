@@ -270,7 +270,7 @@ export const requests: readonly Line[] = [
     tested(
       "what is not given is inherited from the parent",
       QUESTIONS,
-      "a run that leaves fields out never has more rights: resume and fork keep the session's own",
+      "a run without options never has more rights: resume and fork keep those of the session",
     ),
   ]),
 ];
@@ -396,7 +396,7 @@ export const responses: readonly Line[] = [
     tested(
       "data.structured_output: dict | None = None",
       SESSIONS,
-      "structured output is in the result, and what does not fit is an error: 422 from single, an error in the stream, also of a resume",
+      "structured output is in the result, and an answer that does not match is an error: 422 from single, an error in the stream, also after a resume",
     ),
     ...said("Usage", [
       ["UsageSchema.input_tokens: int", "input_tokens", "number"],
@@ -472,7 +472,7 @@ export const responses: readonly Line[] = [
     tested(
       "DependencyStatus.error: str | None = None",
       "packages/server/test/dialects/claude/without.test.ts",
-      "a server without Claude Code says so, and shows what is there",
+      "a server without Claude Code says so, and shows existing sessions",
     ),
   ]),
   ...section("SDK message → API event", [
@@ -516,12 +516,12 @@ export const responses: readonly Line[] = [
     tested(
       'POST /api/v1/sessions/{session_id}/resume {"prompt": …} answers it',
       QUESTIONS,
-      "a resume while a question is open is its answer: the same run goes on, in both streams",
+      "a resume while a question is open is its answer: the same run continues, in both streams",
     ),
     tested(
       'WebSocket {"type": "prompt", "content": …} answers it',
       QUESTIONS,
-      "over the socket a question is answered by a prompt, in its own words too",
+      "over the socket a prompt answers a question, also with free text",
     ),
   ]),
 ];

@@ -191,13 +191,16 @@ export const claudeApi: ConformanceList = {
         "session:{session_id}: model",
         "session:{session_id}: created_at",
         "session:{session_id}: last_activity",
-      ].map((what) => shown(what, "session:{id} has five fields and an hour")),
+      ].map((what) => shown(what, "session:{id} has five fields and expires after an hour")),
       shown(
         "active_connections: SET of session_id",
         "active_connections has the sessions that somebody follows, as a set",
       ),
       ...["session_lock:{session_id}", "session_lock:{session_id}: TTL 300 seconds"].map((what) =>
-        shown(what, "session_lock:{id} names the machine that drives, for five minutes or until the run is over"),
+        shown(
+          what,
+          "session_lock:{id} names the machine that drives the session, for five minutes or until the run is over",
+        ),
       ),
       departure(
         "session_lock:{session_id}: value connection_id",
@@ -205,7 +208,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: BUSES,
-          name: "session_lock:{id} names the machine that drives, for five minutes or until the run is over",
+          name: "session_lock:{id} names the machine that drives the session, for five minutes or until the run is over",
         },
       ),
     ]),

@@ -103,7 +103,7 @@ test.each([
   expect(await move(from, to)).toMatchObject({ events: 0, busy: [], apart: [] });
 });
 
-test("a run that is being driven stays where it is and moves once it is let go", async () => {
+test("a run that is being driven moves only after its lease is free", async () => {
   const { from, to, agentOn } = await world(["sqlite", "sqlite"]);
   let calls = 0;
   let finish = (): void => {};
@@ -138,7 +138,7 @@ test("a run that is being driven stays where it is and moves once it is let go",
   await after.close();
 });
 
-test("a session that went on in both stores is left as it is, and named", async () => {
+test("a session that continued in both stores is not changed, and reported", async () => {
   const { from, to, agentOn } = await world(["sqlite", "sqlite"]);
   const [here, there] = [agentOn(from), agentOn(to)];
   const { sessionId } = await here.run(scripted("one", [{ text: "One." }]));

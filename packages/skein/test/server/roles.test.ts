@@ -110,7 +110,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect((await api.call("GET", "/v1/workers")).body["data"]).toEqual([]);
   });
 
-  test("a session whose tools no worker has waits and says which, until one has them", async () => {
+  test("a session whose tools no worker has waits and names them, until a worker has them", async () => {
     const weigh = defineTool({ name: "weigh", description: "Weighs.", input: z.object({}), run: () => "12 kg" });
     const api = await process_("api", codeOf({ tools: [weigh] }));
     await process_("worker");
@@ -155,7 +155,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(statuses).toContain(429);
   });
 
-  test("what a worker held that is gone is freed by another one, and the dead one is forgotten", async () => {
+  test("leases of a dead worker are freed by another one, and the dead worker is removed", async () => {
     const store = await openStore(database.url);
     onTestFinished(() => store.close());
     const { hostname } = await import("node:os");

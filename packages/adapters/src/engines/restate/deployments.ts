@@ -18,8 +18,8 @@ export interface Deployment {
 }
 
 /**
- * Tells Restate where the workers are. The same address again makes Restate read its description again; another address is
- * a new version: new wake-ups go there, those that are under way end where they began.
+ * Tells Restate where the workers are. If Restate knows the address, it reads the description there again. Another
+ * address is a new version: new wake-ups go to it, and wake-ups that are under way end at the old one.
  */
 export async function registerDeployment(admin: RestateAdmin, uri: string): Promise<string> {
   const answer = await ask(admin, "/deployments", { method: "POST", body: { uri, force: true } });

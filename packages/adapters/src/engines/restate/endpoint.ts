@@ -37,7 +37,7 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
     handlers: {
       drive: restate.handlers.object.exclusive(
         {
-          // Only the log counts: Restate stores nothing of a drive but that it is due.
+          // Only the log counts: Restate stores only that a drive is due.
           journalRetention: 0,
           idempotencyRetention: { minutes: 5 },
           inactivityTimeout: SILENCE,

@@ -32,9 +32,9 @@ const SWEEP_MS = 750;
 const OVERDUE_MS = 1500;
 /** An overdue session is sent once in this time, however many workers see it. */
 const SEND_AGAIN_MS = 5000;
-/** How long to wait before a session is requested again that another worker holds; the delay grows. */
+/** The delay before a session that another worker holds is requested again. The delay grows. */
 const BUSY_MS = 250;
-/** Beyond the lease that others have: a renewal may have begun later than the claim here. */
+/** Added to the lease of another worker: its renewal may have begun later than the claim here. */
 const CLOCK_SLACK_MS = 1000;
 /**
  * A session that has been due for this long although it was announced is driven without Restate: the part of Restate
@@ -45,9 +45,9 @@ const UNPLACED_MS = 2000;
 const PER_TENANT = 100;
 
 /**
- * Drives sessions that Restate hands to this process. Restate places, retries and times; `due_at` in the store stays the
- * truth, so that workers also drive what Restate hands to nobody. One attempt at a time runs for a session, so that a new
- * attempt may take the lease of the one before it.
+ * Drives sessions that Restate hands to this process. Restate places, retries and times; `due_at` in the store stays
+ * the truth, so workers also drive sessions that Restate hands to nobody. One attempt at a time runs for a session, so
+ * that a new attempt may take the lease of the one before it. Reasons: decision 160.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;
@@ -56,7 +56,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
-  /** In which stretch of time an overdue session was last sent. */
+  /** The time window in which each overdue session was last sent. */
   const sent = new Map<string, number>();
   let stopListening = (): void => {};
   let sweeps: NodeJS.Timeout | undefined;
@@ -120,7 +120,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (!giveBack) return;
     try {
       const asked = now();
-      // Long enough, between two renewals, that an attempt of Restate which comes late does not take it.
+      // Long enough between two renewals that a late attempt of Restate does not take the lease.
       const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
       if (claim.kind !== "leased") return;
       await drives.begin({ ...claim, asked, yieldAt: asked + sliceMs }).done;

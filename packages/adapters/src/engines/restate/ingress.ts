@@ -24,11 +24,11 @@ export interface Ingress {
   check(): Promise<void>;
 }
 
-/** An ingress that takes longer is taken for dead, and the next one is asked. */
+/** An ingress that takes longer counts as dead, and the next one is asked. */
 const ANSWER_MS = 1500;
 
 export function createIngress({ urls, service, token, fetch: send = fetch }: IngressDeps): Ingress {
-  /** The one that answered last. */
+  /** The ingress that answered last. */
   let best = 0;
 
   async function sendTo(url: string, { sessionId, key, delayMs = 0 }: WakeUp): Promise<void> {

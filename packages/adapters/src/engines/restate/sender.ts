@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ingress, WakeUp } from "./ingress.ts";
 
-/** Sends wake-ups, and those that no ingress took again until one does. */
+/** Sends wake-ups, and repeats each one until an ingress has taken it. */
 export interface Sender {
   /** Resolves when the wake-up was taken, or kept here to be sent again. */
   send(wakeUp: WakeUp): Promise<void>;
@@ -12,7 +12,7 @@ export interface Sender {
 }
 
 const AGAIN_MS = 500;
-/** More are left to the sweep of the workers. */
+/** How many wake-ups are kept here. Further ones are left to the sweep of the workers. */
 const KEPT = 10_000;
 const STOP_MS = 2000;
 

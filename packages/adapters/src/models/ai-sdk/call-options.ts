@@ -74,7 +74,10 @@ function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV
   };
 }
 
-/** A turn of the user. Images of results follow the results: several providers send those inside of results as text. */
+/**
+ * A turn of the user. Images of results are put behind the results, because several providers send images inside
+ * results as text.
+ */
 function userMessages(turn: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
   const { results, parts } = splitTurn(turn);
   return [

@@ -6,9 +6,19 @@ import { callOptions } from "./call-options.ts";
 import { thrownFailure } from "./failures.ts";
 import { createPartReader } from "./part-reader.ts";
 
+/**
+ * A model object of the AI SDK's provider interface, version 4 (`LanguageModelV4`): for example
+ * `google("gemini-3-pro")`. Only what identifies one is named here, so that the types of Skein do not need the AI SDK.
+ */
+export interface AiSdkModelObject {
+  readonly specificationVersion: "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  doStream(options: never): PromiseLike<unknown>;
+}
+
 export interface AiSdkOptions {
-  /** A model object of the AI SDK's provider interface, version 4: `google("gemini-3-pro")`, say. */
-  readonly model: LanguageModelV4;
+  readonly model: AiSdkModelObject;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
   /** A stream on which nothing arrives for longer is given up. */
@@ -22,8 +32,9 @@ const SILENCE_MS = 300_000;
  * Any model of the AI SDK's providers. One request for each call: retries, time limits, tools and the log are Skein's. The provider's
  * package comes with the object, so that this adapter needs none.
  */
-export function createAiSdkModel({ model, price, silenceMs = SILENCE_MS, ...given }: AiSdkOptions): Model {
-  const abilities = { ...ABILITIES, ...given.abilities };
+export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, ...rest }: AiSdkOptions): Model {
+  const model = given as LanguageModelV4;
+  const abilities = { ...ABILITIES, ...rest.abilities };
   const provider = model.provider.split(".")[0] ?? model.provider;
 
   return {
@@ -56,7 +67,7 @@ export function createAiSdkModel({ model, price, silenceMs = SILENCE_MS, ...give
 }
 
 /** Whether a value is a model object of the AI SDK. */
-export function isAiSdkModel(value: unknown): value is LanguageModelV4 {
-  const { specificationVersion, doStream } = (value ?? {}) as Partial<LanguageModelV4>;
+export function isAiSdkModel(value: unknown): value is AiSdkModelObject {
+  const { specificationVersion, doStream } = (value ?? {}) as Partial<AiSdkModelObject>;
   return specificationVersion === "v4" && typeof doStream === "function";
 }

@@ -37,8 +37,8 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
   }
 
   /**
-   * The call that a delta belongs to. A new id with a name is a new call, whatever the index says; so is a name where nothing else
-   * tells. A new id without a name is another id of the same call, which keeps its first one.
+   * The call that a delta belongs to. A new id with a name is a new call, whatever the index says. So is a name without
+   * id and index. A new id without a name is another id of the same call, which keeps its first one.
    */
   function callOf(delta: JsonObject): OpenCall | undefined {
     const { index, id } = delta;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How a server that speaks Chat Completions differs from OpenAI's. Without any it is taken to speak as OpenAI does. */
+/** How a server that speaks Chat Completions differs from OpenAI's. A server without quirks is called as OpenAI is. */
 export const ChatQuirks = z.strictObject({
   /** The field that limits the answer: `max_tokens` on most servers but OpenAI's. */
   max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]).default("max_tokens"),

@@ -12,7 +12,10 @@ import {
 import { type ContentBlock, type JsonObject, blocksOf, isJsonObject, isToolUse } from "@skein/protocol";
 import { dataUrl, documentText, effortOf, errorText, plainText, titleOf } from "../conversation.ts";
 
-/** The body of a call of the Responses API. The provider keeps nothing: every item is sent, its own as they came. */
+/**
+ * The body of a call of the Responses API. The provider stores nothing, so every item is sent, and its own items are
+ * sent unchanged.
+ */
 export function responsesBody(
   call: ModelCall,
   { name, abilities }: { name: string; abilities: ModelAbilities },
@@ -51,7 +54,9 @@ export function responsesBody(
     }),
     store: false,
     include: ["reasoning.encrypted_content"],
-    prompt_cache_key: call.sessionId,
+    // OpenAI caches by itself: the key makes a hit likelier.
+    ...(call.cache !== "off" && { prompt_cache_key: call.sessionId }),
+    ...(call.cache === "long" && { prompt_cache_retention: "24h" }),
     stream: true,
   };
   return { api: "responses", body, leftOut: [...leftOut, ...dropped] };
@@ -89,7 +94,7 @@ function inputPart(part: ContentBlock): JsonObject {
   }
 }
 
-/** The items of an answer. Reasoning is taken back only with the item that followed it. */
+/** The items of an answer. The provider accepts reasoning only together with the item that followed it. */
 function whole(content: Turn["content"], leave: (why: string) => void): readonly JsonObject[] {
   const items = blocksOf(content).flatMap((block) => answerItem(block));
   return items.filter(({ type }, at) => {

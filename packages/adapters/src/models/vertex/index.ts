@@ -8,9 +8,9 @@ export interface VertexOptions {
   readonly project: string;
   /** The JSON of a service account's key, or an access token. */
   readonly key: string;
-  /** Another address than the region's own. */
+  /** An address instead of the region's own. */
   readonly url?: string | undefined;
-  /** Who makes the connections; the runtime unless told. */
+  /** Makes the connections. Default: the runtime's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   readonly now?: () => number;
 }
@@ -30,12 +30,17 @@ export function createVertexSender({ region, project, key, url, fetch, now }: Ve
     region,
     projectId: project,
     baseURL: url ?? addressOf(region),
-    // The client uses nothing else of it.
+    // The client uses no other method of the authentication object.
     authClient: authClient as unknown as AuthClient,
     maxRetries: 0,
     fetch: cloudFetch("Check the network, the region and the address of the model.", fetch),
   });
-  return createCloudSender(client);
+  const send = createCloudSender(client);
+  return async (request) => {
+    // The client would not end its wait for a token with the request.
+    await tokens.current(request.signal);
+    return send(request);
+  };
 }
 
 function addressOf(region: string): string {

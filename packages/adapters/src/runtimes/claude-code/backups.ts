@@ -5,12 +5,13 @@ import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 /**
  * Copies of files as they were before Claude Code changed them. The SDK keeps them in the child's own folder and does
  * not hand them to a session store, so that a rewind would fail on another machine: they go into the log as well.
+ * Reasons: decision 077.
  */
 
 /** Where Claude Code keeps the copies, in its configuration folder. */
 const FOLDER = "file-history";
 
-/** Larger ones stay where they are; a rewind of such a file needs the machine that made the copy. */
+/** Larger copies are not stored in the log; a rewind of such a file needs the machine that made the copy. */
 const MAXIMUM_BYTES = 8 * 1024 * 1024;
 
 /** The copies that these entries name. */

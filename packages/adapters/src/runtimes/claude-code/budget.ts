@@ -11,10 +11,13 @@ import { type ClaudeOptions, picosOfCall } from "@skein/protocol";
 import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer.ts";
 import { modelNameOf } from "./options.ts";
 
-/** Aliases of models in Claude Code: only an answer says which model it is. */
+/** Model aliases of Claude Code. Only an answer says which model an alias stands for. */
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
-/** The end of a run that may not spend any more; undefined while it may. Claude Code's own limit counts a process, not a run. */
+/**
+ * The end of a run whose budget is used up; undefined while the budget lasts. Claude Code's own limit counts a process,
+ * not a run.
+ */
 export function budgetEnd(state: SessionState, now: number): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
@@ -23,14 +26,14 @@ export function budgetEnd(state: SessionState, now: number): RunEnd | undefined 
   return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named, now });
 }
 
-/** The end of a run that a cap of the operator lets spend nothing more. */
+/** The end of a run that has reached a cap of the operator. */
 export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | undefined {
   return refusal === undefined ? undefined : outOfMoneyEnd(refusal);
 }
 
 /** Counts what a run spends through the broker, also by calls that Claude Code does not know of. */
 export interface BudgetMeter {
-  /** Why no further call is let through, as a sentence. */
+  /** The reason why no further call is allowed, as a sentence. */
   refusal(): string | undefined;
   used(model: string, usage: ReportedUsage): void;
 }
@@ -56,7 +59,7 @@ export function createBudgetMeter(log: { readonly state: SessionState }, now: ()
   };
 }
 
-/** What a call cost by the usage that was reported; 0 for a model without a price. */
+/** The cost of the reported usage of a call; 0 for a model without a price. */
 export function reportedCost(model: string, usage: ReportedUsage): bigint {
   return BigInt(picosOfCall(model, tokensOf(usage)) ?? 0);
 }

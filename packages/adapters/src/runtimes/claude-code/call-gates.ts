@@ -1,16 +1,16 @@
 import type { DriverLog } from "@skein/core";
 
-/** Holds calls back until the log knows them. */
+/** Holds tool calls back until their start is in the log. */
 export interface CallGates {
-  /** Resolves when the log knows the call; false if it does not come to know it. */
+  /** Resolves to true when the call is in the log, or to false if it could not be stored. */
   pass(toolUseId: string): Promise<boolean>;
-  /** Lets those pass that the log knows by now. */
+  /** Releases the calls that are in the log by now. */
   open(): void;
-  /** Nobody waits any longer. */
+  /** Rejects all calls that still wait. */
   close(): void;
 }
 
-/** Entries come within a tenth of a second. A call that the log has not heard of by now must not run. */
+/** Entries come within a tenth of a second. A call that is not in the log after this time must not run. */
 const GATE_MS = 20_000;
 
 export function createCallGates(log: DriverLog): CallGates {

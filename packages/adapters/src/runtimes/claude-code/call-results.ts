@@ -18,12 +18,12 @@ export interface SettledCall extends CallResult {
   readonly resolution?: Resolution;
 }
 
-/** A call that ran and brought this result. */
+/** The outcome of a call that ran. */
 export function settledBy(result: CallResult): SettledCall {
   return { ...result, outcome: result.isError ? "failed" : "committed" };
 }
 
-/** A call that has no result of its own. */
+/** The outcome of a call that has no result. */
 export function missing(toolUseId: string, result: MissingResult): SettledCall {
   return { toolUseId, ...result, isError: true };
 }
@@ -45,7 +45,9 @@ export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingR
   for (const call of open) settleCall(missing(call.toolUseId, resultOf(call)), batch);
 }
 
-/** Questions of subagents are no calls of the session: they are closed by themselves when nobody will hear the answer. */
+/**
+ * Questions of subagents are not calls of the session, so they are closed separately when nobody waits for the answer.
+ */
 export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch: Batch): void {
   const { run } = batch.state;
   if (!run) return;

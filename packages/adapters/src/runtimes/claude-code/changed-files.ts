@@ -29,7 +29,7 @@ export function createChangedFiles(cwd: string, state: SessionState) {
 
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
 
-  // A run that is taken up again has done some of its work already.
+  // A resumed run has done some of its work already.
   for (const { content } of messagesOfRun(state)) if (typeof content !== "string") noteCalls(content);
 
   return {

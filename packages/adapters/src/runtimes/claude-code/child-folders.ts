@@ -10,10 +10,9 @@ import {
 } from "../../sandboxes/without-links.ts";
 
 /**
- * Removes what a child process leaves on the disk. The log has all of it, so it is only a copy that would outlive its
- * session.
+ * Removes what a child process leaves on the disk. The log has all of it, so only a copy is removed.
  *
- * A session that is resumed gets a folder from the SDK, of which it takes no care when a process is killed.
+ * A resumed session gets a folder from the SDK, which the SDK does not remove when the process is killed.
  */
 
 const RESUMED = "claude-resume-";
@@ -27,14 +26,14 @@ export function markFolder(configDir: string): void {
 
 /**
  * Removes every file of a session: its transcript, its images, its tasks, its copies of files, and whatever else Claude
- * Code names after it. Which folders there are changes from version to version, so all of them are looked through.
+ * Code names after it. The folders differ between versions of Claude Code, so all of them are searched.
  */
 export function removeSessionFiles(configDir: string, sessionId: string): void {
   if (isResumed(configDir)) return remove(configDir);
   for (const path of namedIn(configDir, (name) => name.includes(sessionId))) removeWithoutLinks(configDir, path);
 }
 
-/** The sessions that have files in a folder which nobody changed for an hour: a killed server has left them. */
+/** The sessions whose files were left behind by a killed server: nothing in their folder has changed for an hour. */
 export function abandonedSessions(configDir: string, now: number): readonly string[] {
   const found = namedIn(configDir, (name) => UUID.test(name)).filter(
     (path) => now - changedAt(join(configDir, ...path)) > ABANDONED_MS,
@@ -47,7 +46,7 @@ const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** The paths whose last name is such a one. Neither links nor what is inside such a path are looked into. */
+/** The paths whose last name matches. Links are not followed, and folders that match are not searched further. */
 function namedIn(
   root: string,
   isMeant: (name: string) => boolean,
@@ -64,7 +63,7 @@ function changedAt(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** Removes what servers that were killed have left. */
+/** Removes what killed servers have left. */
 export function sweepFolders(): void {
   for (const name of namesIn(tmpdir())) {
     const folder = join(tmpdir(), name);
@@ -81,7 +80,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // A last line is being written: what is left is removed by the next sweep.
+    // A last line is still being written: the next sweep removes the rest.
   }
 }
 

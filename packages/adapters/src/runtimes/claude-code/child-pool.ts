@@ -8,21 +8,24 @@ import { memoryOf } from "./process-memory.ts";
 export interface ChildPoolOptions {
   /** How long a child stays after its last run. */
   readonly idleMs?: number;
-  /** How many idle children there are at most; the one that is idle the longest ends first. */
+  /** The largest number of idle children. The child that is idle the longest ends first. */
   readonly maxIdle?: number;
   /** How many runs may have a process at once; others wait for their turn. */
   readonly maxRunning?: number;
   /** How many start at once: a start takes a processor for half a second. */
   readonly maxStarting?: number;
-  /** How many are started ahead, for sessions that are to come. */
+  /** How many are started in advance, for future sessions. */
   readonly maxAhead?: number;
-  /** Above this idle children end, and runs wait as long as another one has a process. Null: no limit. */
+  /**
+   * A limit of memory in bytes. Above it idle children end, and runs wait as long as another run has a process. Null:
+   * no limit.
+   */
   readonly maxMemoryBytes?: number | null;
-  /** Whether there are several tenants: then none of them may have every process. */
+  /** Whether there are several tenants. If so, no tenant may have all processes. */
   readonly isShared?: (() => boolean) | undefined;
 }
 
-/** What the processes of Claude Code take now, and what they may take. */
+/** The resources that processes of Claude Code use now, and their limits. */
 export interface ProcessFigures {
   readonly running: number;
   /** Runs that wait for their turn. */
@@ -40,12 +43,21 @@ export interface ProcessFigures {
   };
 }
 
-/** The processes of this server, by session: started when they are needed or ahead of that, and kept for a while after a run. */
+/**
+ * The processes of this server, by session: started when they are needed or in advance, and kept for a while after a
+ * run. Reasons: decision 078.
+ */
 export interface ChildPool extends Prefetch {
-  /** A place for a run that needs a process; answers what gives it back, or undefined if it was stopped first. */
+  /**
+   * Waits for a place for a run that needs a process. Returns the function that gives the place back, or undefined if
+   * the wait was stopped.
+   */
   place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
-  /** A child for the session: the idle one if it fits, else a new one. It is the caller's until it is kept or ended. */
+  /**
+   * A child for the session: the idle one if it fits, else a new one. It belongs to the caller until the caller keeps
+   * or ends it.
+   */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;
   /** Ends the idle child of a session, if it has one. */
@@ -54,7 +66,7 @@ export interface ChildPool extends Prefetch {
   close(): Promise<void>;
 }
 
-/** How long those who want to hear of the end of a process hold up the end of the server. */
+/** How long `SessionEnd` hooks may delay the end of the server. */
 const TOLD_MS = 3000;
 
 export function createChildPool(
@@ -70,7 +82,10 @@ export function createChildPool(
   const starts = createFairQueue({ places: maxStarting });
   const alive = new Set<Child>();
 
-  /** Whether another process fits into the memory; idle ones make room. One measurement at a time is enough for all who ask. */
+  /**
+   * Whether another process fits into the memory; idle processes are ended to make room. Concurrent callers share one
+   * measurement.
+   */
   let measuring: Promise<boolean> | undefined;
   async function hasRoom(): Promise<boolean> {
     if (maxMemoryBytes === null) return true;
@@ -96,7 +111,7 @@ export function createChildPool(
       const child = await startChild(request, await deps(request.walls));
       alive.add(child);
       void child.ended.then(() => alive.delete(child));
-      // A process is up when it has answered the handshake, or has failed to.
+      // A process counts as started when it has answered the handshake, or has failed.
       void Promise.race([child.query.initializationResult(), child.ended]).then(started, started);
       return child;
     } catch (error) {

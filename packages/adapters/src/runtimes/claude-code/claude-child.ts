@@ -13,7 +13,7 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
-import { type WaysOutStart, openWays } from "./ways-out.ts";
+import { type WaysOutStart, openWays } from "./sandbox-connections.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import type { BudgetMeter } from "./budget.ts";
 import { writeBackups } from "./backups.ts";
@@ -23,13 +23,13 @@ import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { createOutputLimits } from "./output-limits.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
-/** Starts the process for the SDK. A guarded one takes terms and reports why it ended. */
+/** Starts the process for the SDK. A guarded process accepts limits and reports why it ended. */
 export type Spawn = (
   options: SpawnOptions,
   places?: readonly SandboxPlace[],
 ) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
 
-/** What a hook can reach of the session that it is called for. */
+/** The access of a hook to its session. */
 export interface HookBridge {
   readonly runId: () => string | null;
   /** Records that a hook was called. Never fails: a hook of a session that is no longer driven leaves no record. */
@@ -43,10 +43,10 @@ interface Driver extends HookBridge {
   /** The limits of the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
-  /** Keeps entries of the transcript; the child is told when they are durable. */
+  /** Stores entries of the transcript. The child is told when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
-  /** Counts what is spent through the broker, and reports when it is too much. */
+  /** Counts the money that is spent through the broker, and reports when the limit is reached. */
   readonly budget?: BudgetMeter;
   /** Resolves when the log has the start of this call; false if it could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
@@ -71,20 +71,23 @@ export interface Child {
   readonly isOver: boolean;
   /** The process id of the outermost process; undefined before it is started. */
   readonly pid: number | undefined;
-  /** How many entries of the transcript it knows: if the log has more, another one wrote them and it is stale. */
+  /**
+   * How many entries of the transcript the process knows. If the log has more, another process wrote them and this one
+   * is stale.
+   */
   entries: number;
   /** Which parts of the transcript are in the log already: uuids of entries, and copies of files. */
   readonly stored: Set<string>;
-  /** Its model and its mode, which can be changed while it runs. */
+  /** The model and the permission mode, which can be changed while the process runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
-  /** How many tokens an answer can have had at most; undefined if unknown. */
+  /** The token limit of an answer; undefined if unknown. */
   mostOutput(apiMessageId: string): number | undefined;
   send(message: SDKUserMessage): void;
   attach(driver: Driver): void;
   detach(): void;
-  /** Lets it finish and leave. */
+  /** Ends the process after its current work. */
   end(): void;
-  /** At once. */
+  /** Kills the process at once. */
   kill(): void;
 }
 
@@ -131,10 +134,10 @@ export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(tool
 
 const MAXIMUM_LATE = 100;
 
-/** Seconds. The log decides how long a call waits for its place, not a clock. */
+/** Seconds. Long, because the log decides how long a call waits for its place. */
 const GATE_TIMEOUT = 3600;
 
-/** An idle process owes no answer, and its guard ends it when this server is silent for long. */
+/** An idle process has to send nothing, and its guard ends it if this server sends nothing for too long. */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 
 const NOT_RECORDED: HookJSONOutput = {
@@ -153,7 +156,7 @@ const NOT_ALLOWED: HookJSONOutput = {
   },
 };
 
-const NOBODY: PermissionResult = { behavior: "deny", message: "Nobody drives this session now." };
+const NOBODY: PermissionResult = { behavior: "deny", message: "This session is idle: no worker drives it." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId, walls } = start;
@@ -166,7 +169,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   const inbox = createInbox();
-  /** Bookkeeping of an idle child: the log is not ours to write then, so it waits for the next turn. */
+  /** Transcript entries of an idle child wait for the next turn, because this server has no lease to write them now. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
   let process: ReturnType<Spawn> | undefined;
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
@@ -174,9 +177,10 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let killed = false;
   let wasPrompted = false;
 
-  // A process that was killed before the log had a word of it has left its file, and the SDK refuses an id that has one.
+  // A process that was killed before its first append has left a file, and the SDK rejects a session id that has a
+  // file.
   if (!transcript) removeSessionFiles(configDir, sessionId);
-  // Whoever drives changes from run to run; the hooks are the process's for all its life.
+  // The driver changes from run to run, but the hooks belong to the process for its whole life.
   const hooks = start.hooksOf({
     runId: () => driver?.runId() ?? null,
     wrote: async (fact) => driver?.wrote(fact),
@@ -216,7 +220,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       ],
     },
     spawnClaudeCodeProcess(request) {
-      // A resumed session gets a folder of its own from the SDK: what a rewind needs is not in it.
+      // The SDK gives a resumed session a new folder, which lacks the file copies that a rewind needs.
       configDir = request.env["CLAUDE_CONFIG_DIR"] ?? configDir;
       markFolder(configDir);
       if (transcript) writeBackups(transcript, configDir, sessionId);
@@ -231,7 +235,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     killed = true;
     process?.kill("SIGKILL");
   });
-  /** A process that does not start leaves nothing open. */
+  /** If the process does not start, everything that was opened for it is closed. */
   const cannotStart = async (error: unknown): Promise<never> => {
     await ways?.close();
     throw error;

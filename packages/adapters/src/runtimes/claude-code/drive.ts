@@ -48,14 +48,16 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   }
 }
 
-/** A transcript that has grown by this factor is worth another snapshot: a reader reads a fifth of the log at most. */
+/**
+ * A snapshot is written when the transcript has grown by this factor, so that readers read at most a fifth of the log.
+ */
 const GROWTH = 1.25;
 
 function growths(entries: number): number {
   return Math.max(0, Math.ceil(Math.log(entries / 8) / Math.log(GROWTH)));
 }
 
-/** One thing after the other: what was left open, then the prompts; with nothing left, the session sleeps. */
+/** First the open run is resumed, then the prompts are worked off. After that the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
   const { run } = log.state;
@@ -76,7 +78,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
       const prompt = nextPrompt(log.state);
       return prompt ? startRun(drive, prompt) : "ended";
     });
-  // Whoever asks for the state of the session need not read Claude Code's transcript, which is most of its log.
+  // With a snapshot, readers of the session's state need not read Claude Code's transcript, which is most of the log.
   const isLonger = growths(log.state.transcriptEntries) > growths(drive.entriesBefore);
   const snapshot = isLonger ? snapshotOf(log.state) : undefined;
   await log.write(({ state }) =>
@@ -87,7 +89,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   return "ended";
 }
 
-/** Waits until this server may have another process at work. */
+/** Waits until this server may run another process. */
 async function withProcess({ deps, log, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
   const giveUp = await deps.children.place(log.state.tenant, signal);
   if (!giveUp) return "stopped";
@@ -102,8 +104,8 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const { log } = drive;
   const { run_id, message_id, content } = prompt;
   const isFirst = log.state.runs === 0;
-  // The child starts and gets its prompt while the beginning of the run is written down. What it says is written after
-  // that, and nothing with an effect begins before: if the beginning is refused, an answer is lost that nobody has seen.
+  // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended after
+  // that, and calls with effects wait for it. If the append is rejected, only an answer that nobody has seen is lost.
   const begun = log.write((batch) => {
     const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;

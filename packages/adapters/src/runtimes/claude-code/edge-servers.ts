@@ -2,14 +2,9 @@ import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { McpEdge, McpPlace } from "../../mcp/index.ts";
 import { createGuardedFetch } from "../../tools/guarded-fetch.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
+import type { OwnServer } from "./options.ts";
 
 type Servers = NonNullable<Options["mcpServers"]>;
-
-/** An MCP server of the operator, and what its command may see. */
-export interface OwnServer {
-  readonly reads: readonly string[];
-  readonly hosts: readonly string[];
-}
 
 /** MCP servers as a process in a sandbox is given them. */
 export interface EdgeServers {
@@ -18,9 +13,9 @@ export interface EdgeServers {
 }
 
 /**
- * Keeps the credentials of MCP servers out of the sandbox. Servers at an address, and commands that have an environment of their own,
- * are talked to by this process, and Claude Code sends them its messages over its own channel. A command without an environment has
- * no secret, and runs inside.
+ * Keeps the credentials of MCP servers out of the sandbox. This process talks to servers at an address, and to commands
+ * with an environment. Claude Code sends their messages over its SDK channel. A command without an environment has no
+ * secret, and runs inside. Reasons: decision 178.
  */
 export async function edgeServers(
   servers: Servers,

@@ -19,7 +19,9 @@ import { budgetEnd } from "./budget.ts";
 import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
 
-/** The run ends as Claude Code said: `is_error` decides, never `subtype`. `unpaid`: why its last call was not let through. */
+/**
+ * The run ends as Claude Code said: `is_error` decides, never `subtype`. `unpaid`: why its last call was not allowed.
+ */
 export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): void {
   const { state, now } = batch;
   const run = state.run as RunState;
@@ -44,7 +46,7 @@ function withoutCosts(said: SDKResultMessage): JsonObject {
   return { ...(said as unknown as JsonObject), total_cost_usd: 0, modelUsage: Object.fromEntries(models) };
 }
 
-/** The run ends with an error; `result` is Claude Code's own word about it, if it had one. */
+/** The run ends with an error; `result` is Claude Code's message about it, if there is one. */
 export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   const { state, now } = batch;
   if (!state.run) return;
@@ -65,14 +67,17 @@ export function completeRun(batch: Batch): void {
   batch.add(runCompleted(state.run, { stopReason, finalResponse: final, now, ...result }));
 }
 
-/** Claude Code reports success when the model answers in text instead of the requested form. */
+/** Claude Code reports success even if the model answers in text instead of the requested format. */
 const NO_OUTPUT = endWith({
   code: "structured_output",
   message:
     "The model answered, but not in the form that output_format asked for. Say in the prompt what the fields mean, or send it again.",
 });
 
-/** The end of a run whose answer has not the form that was asked for; undefined if it has, or if none was. */
+/**
+ * The end of a run whose answer does not match the requested format; undefined if it matches, or if no format was
+ * requested.
+ */
 function untypedEnd({ state }: Batch, output: unknown): RunEnd | undefined {
   if (!state.run || !optionsOf(state, state.run.prompt).output_format) return undefined;
   if (output === undefined) return NO_OUTPUT;
@@ -88,7 +93,7 @@ function typedText({ state }: Batch, output: unknown): string | undefined {
   return state.agent?.output_schema && output !== undefined ? JSON.stringify(output) : undefined;
 }
 
-/** The answer in the requested form, from the messages of the run. */
+/** The answer in the requested format, from the messages of the run. */
 function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown {
   const blocks = transcript
     .slice(transcript.findIndex(({ id }) => id === prompt.message_id) + 1)
@@ -96,7 +101,7 @@ function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown
   const call = blocks.filter(isToolUse).findLast(
     ({ id, name }) =>
       name === "StructuredOutput" &&
-      // One that did not fit was answered with an error.
+      // A call whose input did not match was answered with an error.
       blocks.some((block) => block["tool_use_id"] === id && block["is_error"] !== true),
   );
   return call?.input;

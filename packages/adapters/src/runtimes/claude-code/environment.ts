@@ -12,7 +12,7 @@ const LONGEST_TEMPORARY = 70;
 interface EnvironmentParts {
   readonly configDir: string;
   readonly apiEnv: Readonly<Record<string, string>>;
-  /** Whether the child sees nothing but its own folders. It has no sandbox of Claude Code's own then. */
+  /** Whether the child sees only its own folders. If so, Claude Code's own sandbox is off. */
   readonly isWalled: boolean;
 }
 
@@ -30,10 +30,11 @@ export function childEnvironment(
     HOME: configDir,
     TMPDIR: temporary,
     CLAUDE_CONFIG_DIR: configDir,
-    // No traffic but to the configured API, and nothing that goes on after its turn.
+    // No traffic except to the configured API, and no background work after a turn.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
-    // The SDK's own option for this refuses to work with a session store, because it does not keep the copies. We do.
+    // The SDK's own option for this cannot be used with a session store, because the SDK does not store the copies.
+    // Skein does.
     ...(options.enable_file_checkpointing && { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "true" }),
     ...apiEnv,
   };
@@ -45,5 +46,5 @@ function temporaryFolder(configDir: string, isWalled: boolean): string {
   return isWalled || Buffer.byteLength(own) <= LONGEST_TEMPORARY ? own : join(dirname(configDir), "tmp");
 }
 
-/** Makes a resumed child go on with the turn that broke off, instead of waiting for a prompt. */
+/** Makes a resumed child continue the interrupted turn instead of waiting for a prompt. */
 export const GO_ON = { CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1" };

@@ -33,14 +33,14 @@ export interface ClaudeCodeDeps extends Pick<
   readonly spend?: SpendGate | undefined;
   /** Whether the built-in simulation is at `apiEnv`: its answers are marked and cost nothing. */
   readonly simulated?: boolean;
-  /** Another `claude` than the SDK's own. */
+  /** Path of a `claude` to use instead of the SDK's own. */
   readonly executable?: string | undefined;
   /**
-   * The sandbox of the processes of a session, and their way to the model; asked for before each start. Without one they have the
-   * rights of this server's user. Throws a sentence where there must be one and there is none.
+   * The sandbox of the processes of a session, and their way to the model; asked for before each start. Without a
+   * sandbox they have the rights of this server's user. Throws an error if a sandbox is required and missing.
    */
   readonly walls?: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
-  /** Starts the processes. Without it they are guarded: they end with this server, whatever becomes of it. */
+  /** Starts the processes. Default: guarded processes, which end with this server, even if it is killed. */
   readonly spawn?: Spawn;
   /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
   readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
@@ -51,24 +51,26 @@ export interface ClaudeCodeDeps extends Pick<
   readonly leaseMs?: number;
   /** How long a question keeps its process; after that the session waits without a process. */
   readonly parkAfterMs?: number;
-  /** How long a process may be silent after its prompt. A start takes long on a busy machine; one that is up answers at once. */
+  /** How long a process may be silent after its prompt. Long, because a start takes long on a busy machine. */
   readonly firstWordMs?: number;
 }
 
-/** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
+/** Claude Code as a runtime, on the unmodified Claude Agent SDK. Reasons: decision 075. */
 export interface ClaudeCode extends Runtime {
   /**
-   * The id for a new session whose process is already up: one with these options, as the session will keep them. None if
-   * none is ready; then any id will do.
+   * The id for a new session with these options whose process is already started. Undefined if no process is ready;
+   * then any id will do.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
   /** What a session with these options would have. */
   offer(session: { readonly tenant: string; readonly sessionId: string }, options: ResolvedOptions): Promise<Offer>;
-  /** How many processes there are, and what they take. */
+  /** The number of processes, and the memory that they use. */
   figures(): Promise<ProcessFigures>;
   /** Ends the idle process of a session that is gone. */
   drop(sessionId: string): void;
-  /** Ends every process that is idle. Those that work end with their drive. Resolves when `SessionEnd` hooks were told. */
+  /**
+   * Ends every idle process. Working processes end with their drive. Resolves when the `SessionEnd` hooks were called.
+   */
   close(): Promise<void>;
 }
 

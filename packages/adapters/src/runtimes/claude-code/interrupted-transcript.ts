@@ -4,9 +4,10 @@ import { messageIdOf } from "./message-id.ts";
 import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
 
 /**
- * A turn that broke off leaves calls without a result in Claude Code's transcript. Resumed as it is, the SDK drops the
- * answer that asked for them and asks the model again, and what had begun happens twice. So the entries that are missing
- * are written here, in the form that Claude Code writes itself, and the SDK finds a conversation that it can go on with.
+ * An interrupted turn leaves calls without a result in Claude Code's transcript. If it were resumed unchanged, the SDK
+ * would drop the answer with these calls and ask the model again, so calls that had begun would run twice. The missing
+ * entries are therefore written here, in Claude Code's own format, so that the SDK can continue the conversation.
+ * Reasons: decision 076.
  */
 
 /** The result of a call that has none. */
@@ -26,7 +27,7 @@ export function resultEntry(
   };
 }
 
-/** Marks a call as one that waits: a resumed Claude Code asks for its permission again, runs it, and goes on. */
+/** Marks a call as waiting: a resumed Claude Code asks for its permission again, runs it, and continues. */
 export function deferredEntry(transcript: Transcript, call: Pick<CallState, "toolUseId" | "name" | "input">) {
   const asking = entryAsking(transcript, call.toolUseId);
   if (!asking) return undefined;
@@ -52,7 +53,7 @@ export function isDeferred(transcript: Transcript, toolUseId: string): boolean {
   );
 }
 
-/** The result of a call, if Claude Code has written it down. */
+/** The result of a call, if it is in the transcript. */
 export function resultIn(transcript: Transcript, toolUseId: string) {
   for (const entry of transcript.get("") ?? [])
     for (const block of blocksIn(entry))
@@ -67,9 +68,9 @@ export function hasMessage(transcript: Transcript, uuid: string): boolean {
 }
 
 /**
- * The part of the transcript that a turn can go on from. What is left out is what a process that died had only begun: an
- * answer that never became a fact, and the word with which a resumed process makes the model go on. After that word the SDK
- * takes the turn for one that nobody broke off, and waits for a prompt.
+ * The part of the transcript from which a turn can continue. Left out is what a dead process had only begun: an answer
+ * that never became a fact, and the "continue" message of a resumed process. With that message the SDK would not see
+ * that the turn was interrupted, and would wait for a prompt.
  */
 export function soundPart(transcript: Transcript, state: SessionState): Transcript {
   const entries = transcript.get("") ?? [];

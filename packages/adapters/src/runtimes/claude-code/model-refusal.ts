@@ -3,14 +3,14 @@ import type { ResolvedOptions } from "./options.ts";
 
 /** Names that mean a family of models. */
 const FAMILIES = ["sonnet", "opus", "haiku"];
-/** Names of which Claude Code alone knows what they mean. */
+/** Names that only Claude Code can resolve. */
 const UNKNOWN = /^(?:default|best|opusplan)/;
 /** Claude Code calls the smallest family by itself, for titles and summaries. */
 const SMALL = "haiku";
 
 /**
- * Why a session may not call a model through the broker, as a sentence; undefined if it may. A session has the models that it named
- * and the small ones that Claude Code uses by itself, as far as the rules of its key have them.
+ * Why a session may not call a model through the broker, as a sentence; undefined if it may. A session may call the
+ * models that it named and the small models that Claude Code uses by itself, if the policy of its key allows them.
  */
 export function modelRefusal(
   {

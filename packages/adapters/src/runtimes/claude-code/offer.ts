@@ -6,7 +6,7 @@ import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** What Claude Code itself says that it would have; which model is the default is not its matter. */
+/** The offer as Claude Code reports it, without the default model, which Skein decides. */
 export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly { readonly name: string; readonly status: string; readonly error?: string }[];
 };
@@ -26,10 +26,10 @@ export async function askOffer(
     prompt: inbox.messages(),
     options: {
       ...options,
-      // Behind walls there is no key, and one that it never uses is enough.
+      // In the sandbox there is no real key. A placeholder is enough, because no request is made.
       env: { ANTHROPIC_API_KEY: "none", ...options.env },
       persistSession: false,
-      // Without somebody to ask, tools that ask are not there.
+      // Claude Code offers tools that ask a person only if there is a permission callback.
       canUseTool: async () => ({ behavior: "deny", message: "Nothing is run here." }),
       spawnClaudeCodeProcess(request) {
         const process = spawn(request, places);

@@ -1,6 +1,11 @@
 import type { KeyPolicy, QueuedPrompt, SessionState } from "@skein/core";
 import { ClaudeOptions, type JsonObject } from "@skein/protocol";
-import type { OwnServer } from "./edge-servers.ts";
+
+/** An MCP server of the operator, and what its command may see. */
+export interface OwnServer {
+  readonly reads: readonly string[];
+  readonly hosts: readonly string[];
+}
 
 /** The options of a run with every name replaced by what it stands for: paths, settings, secrets. */
 export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd"> {
@@ -11,11 +16,11 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
   readonly rules?: KeyPolicy;
   /** Which of the MCP servers are the operator's, and what their commands may see in a sandbox. */
   readonly ownServers?: Readonly<Record<string, OwnServer>>;
-  /** Folders that may only be read, which takes a sandbox. */
+  /** Read-only folders. They need a sandbox. */
   readonly readOnly?: readonly string[];
 }
 
-/** The options of the session's next run: its own, with what its prompt and what came over `control` change. */
+/** The options of the session's next run: those of the session, changed by the prompt and by `control` requests. */
 export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
   const { agent, control } = state;
   // An agent of the platform that only names its runtime has its settings in its own fields.

@@ -4,24 +4,24 @@ import { reportedCost } from "./budget.ts";
 import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
- * Counts what Claude Code spends against the operator's caps. In the sandbox each call is paid before the broker lets it through.
- * Without one nobody sees the calls: what the log says of them is counted when the session is given back.
+ * Counts what Claude Code spends against the operator's caps. In a sandbox each call is paid before the broker forwards
+ * it. Without a sandbox the calls are not visible, so the usage in the log is counted when the lease is given back.
  */
 export interface Payments {
-  /** A session is driven from now on. Returns what ends that. */
+  /** Begins to count a session that is driven. Returns the function that ends it. */
   begin(state: () => SessionState): () => Promise<void>;
-  /** What a process of this session is let through for. */
+  /** Pays for the calls of a process of this session. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;
-  /** Why the last call of this session was not paid, as a sentence; undefined if it was. */
+  /** The reason why the last call of this session was not paid, as a sentence; undefined if it was paid. */
   refusal(sessionId: string): string | undefined;
 }
 
-/** A token has about so many bytes. */
+/** The average number of bytes in a token. */
 const BYTES_PER_TOKEN = 4;
 
 interface Payer {
   readonly state: () => SessionState;
-  /** As they were when the drive began: a run that is over does not say any more whose it was. */
+  /** Taken at the beginning of the drive, because a run that is over no longer has the key of its prompt. */
   readonly caps: readonly Cap[];
   paid: bigint;
   refusal: string | undefined;

@@ -1,25 +1,28 @@
 import type { Child, ChildStart } from "./claude-child.ts";
 
 /**
- * Processes that are started before there is a session for them. A process is bound to its session's id and options from
- * its start, so the id comes from here: whoever begins a session with the same options takes the id that is ready.
+ * Processes that are started before their session exists. A process has its session's id and options from its start, so
+ * the id is made here, and a new session with the same options takes it.
  */
 export interface Prefetch {
-  /** Starts one for the next session of this kind, unless one is there. The kind that was asked for the longest ago gives way. */
+  /**
+   * Starts a process for the next session of this kind, unless there is one. If there are too many, the process of the
+   * kind that was requested the longest ago is ended.
+   */
   prepare(kind: string, start: ChildStart): void;
-  /** The id for a session of this kind whose process is up already; it is kept for it for a while. */
+  /** The id for a session of this kind whose process is started already. The process is reserved for a while. */
   reserve(kind: string): string | undefined;
 }
 
 interface Started {
   readonly sessionId: string;
   readonly child: Promise<Child | undefined>;
-  /** Ends it also while it is starting. */
+  /** Ends the process, also while it is starting. */
   readonly giveUp: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
-/** A session that somebody took an id for begins within this time, or not at all. */
+/** How long a process is reserved for the session that took its id. */
 const RESERVED_MS = 10_000;
 
 export function createPrefetch(

@@ -3,8 +3,8 @@ import { readFile, readdir } from "node:fs/promises";
 const PAGE_BYTES = 4096;
 
 /**
- * The memory of these processes and of all that they started, in bytes. Pages that several of them share count once: two thirds
- * of a process of Claude Code are its program. Undefined where the system does not say it.
+ * The memory of these processes and of everything that they started, in bytes. Shared pages count once: two thirds of a
+ * Claude Code process are its program. Undefined if the system does not report it.
  */
 export async function memoryOf(pids: readonly number[]): Promise<number | undefined> {
   const sizes = await Promise.all(pids.map(sizeOfTree));
@@ -22,7 +22,7 @@ async function sizeOfTree(pid: number): Promise<number | undefined> {
 async function sizeOf(pid: number): Promise<number | undefined> {
   const [, share] = /^Pss:\s+(\d+) kB/m.exec(await textOf(`/proc/${pid}/smaps_rollup`)) ?? [];
   if (share !== undefined) return Number(share) * 1024;
-  // Another user's process says only how much of it is in memory.
+  // Of another user's process only the resident size can be read.
   const [, resident] = (await textOf(`/proc/${pid}/statm`)).split(" ");
   return resident === undefined ? undefined : Number(resident) * PAGE_BYTES;
 }
@@ -33,7 +33,7 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return lists.flatMap((list) => list.split(" ").filter(Boolean).map(Number));
 }
 
-/** Empty for a process that is gone. */
+/** Empty for a process that has ended. */
 async function textOf(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
 }

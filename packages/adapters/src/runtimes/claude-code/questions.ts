@@ -8,11 +8,14 @@ import { permissionOf } from "./permission.ts";
 export interface QuestionsDeps {
   readonly log: DriverLog;
   readonly answers: Answers;
-  /** Resolves when the log knows the call. */
+  /** Resolves when the call is in the log. */
   readonly begins: (toolUseId: string) => Promise<boolean>;
   /** Called when a question has waited so long that its child is ended. */
   readonly park: () => void;
-  /** A question could not be written down. Ends the child: an answer, even an error, would make it call the model again. */
+  /**
+   * Called if a question could not be stored. Ends the child, because any answer, even an error, would make it call the
+   * model again.
+   */
   readonly failed: (error: unknown) => void;
   readonly parkAfterMs: number;
 }
@@ -22,14 +25,16 @@ export interface Questions {
   readonly canUseTool: CanUseTool;
   /** Whether a person or client is asked now. */
   readonly isOpen: boolean;
-  /** Wakes those that have their answer in the log. */
+  /** Wakes the questions whose answer is in the log. */
   wake(): void;
   close(): void;
 }
 
 type Context = Parameters<CanUseTool>[2];
 
-/** What Claude Code says about a call that it asks for; `suggestions` can be sent back as `updatedPermissions`. */
+/**
+ * What Claude Code reports about a call that needs permission; `suggestions` can be sent back as `updatedPermissions`.
+ */
 function aboutOf({ suggestions, title, description, blockedPath, decisionReason }: Context): { about?: JsonObject } {
   const about = {
     ...(suggestions && { suggestions }),
@@ -41,13 +46,13 @@ function aboutOf({ suggestions, title, description, blockedPath, decisionReason 
   return Object.keys(about).length > 0 ? { about } : {};
 }
 
-const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be written down. Try again." };
+const NOT_KNOWN: PermissionResult = { behavior: "deny", message: "The call could not be stored. Try again." };
 
 const NEVER = new Promise<never>(() => {});
 
 export function createQuestions({ log, answers, begins, park, failed, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
-  /** A resumed child asks twice for the call that it goes on with. */
+  /** A resumed child asks twice about the call that it resumes. */
   const decided = new Map<string, Promise<PermissionResult>>();
   const ofSubagents = new Set<string>();
   let closed = false;
@@ -58,7 +63,7 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
     return calls.some(({ toolUseId, phase }) => phase !== "done" && decided.has(toolUseId) && !open.has(toolUseId));
   }
 
-  /** Asks whoever is outside, and waits for the answer in the log. */
+  /** Asks people or clients, and waits for the answer in the log. */
   async function ask(name: string, input: JsonObject, context: Context): Promise<PermissionResult> {
     const { toolUseID: toolUseId, signal: stop } = context;
     const kind = name === "AskUserQuestion" ? "question" : "approval";
@@ -67,7 +72,7 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       add(awaitOpened(run, [{ toolUseId, kind, name, input, expiresAt: null, ...aboutOf(context) }]));
     });
     await answered(toolUseId, stop);
-    if (closed) return { behavior: "deny", message: "The session was put aside." };
+    if (closed) return { behavior: "deny", message: "The session was paused while it waits for an answer." };
     const answer = answers.get(toolUseId);
     await log.write((batch) => {
       const { run } = batch.state;
@@ -102,7 +107,8 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       const inMain = agentID === undefined;
       if (!inMain) ofSubagents.add(toolUseID);
       const timer = setInterval(() => {
-        // A process that does something besides is kept, and so is one whose subagent asks: it could not be taken up.
+        // A process with other work is kept. So is a process whose subagent asks, because that question could not be
+        // resumed.
         if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))

@@ -20,13 +20,13 @@ import { endRun } from "./end-run.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 
 export interface RecordOptions {
-  /** Whether the built-in simulation answers Claude Code, and not a model. */
+  /** Whether the built-in simulation answers Claude Code instead of a model. */
   readonly simulated: boolean;
-  /** How many tokens an answer can have had at most; undefined if Claude Code does not tell. */
+  /** The token limit of an answer; undefined if unknown. */
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
-  /** The run goes on elsewhere: another answer takes the place of one that broke off. */
+  /** The run continues in another process, where a new answer replaces the interrupted one. */
   readonly goesOn?: boolean;
-  /** Why the last call was not paid, as a sentence; undefined if it was. */
+  /** The reason why the last call was not paid, as a sentence; undefined if it was paid. */
   readonly unpaid?: () => string | undefined;
 }
 
@@ -65,7 +65,7 @@ export function recordSteered(messageId: string, batch: Batch): void {
   if (batch.state.run && isQueued) batch.add(messageEntered(batch.state, messageId));
 }
 
-/** Writes down what an answer has cost that never entered the transcript. */
+/** Records the cost of an answer that never entered the transcript. */
 export function recordLost(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state, add } = batch;
   if (message.kind === "broken") return recordBroken(message, batch, options);
@@ -75,7 +75,10 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
     add(stepAbandoned(nextStep(state.run), { model, usage, simulated: options.simulated }));
 }
 
-/** Writes down an answer whose stream broke off. Its text stays for people to see, unless it is asked for again. */
+/**
+ * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is asked again.
+ * Reasons: decision 185.
+ */
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,
   batch: Batch,
@@ -107,7 +110,7 @@ function recordReply(
   run: RunState,
   batch: Batch,
 ): void {
-  // An answer that asks for more calls while others are open means that those will get no result.
+  // If an answer asks for more calls while others are open, the open calls will get no result.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;
   const place = nextStep(run);
@@ -125,7 +128,7 @@ function recordReply(
   batch.add(...calls.map(({ id, name, input }) => toolStarted(place, { toolUseId: id, name, input })));
 }
 
-/** Claude Code says nothing about a call of the model before its answer is there: that answer is of the next step. */
+/** Claude Code reports a model call only with its answer, so the answer belongs to the next step. */
 function nextStep({ runId, step }: RunState) {
   return { runId, step: step + 1 };
 }

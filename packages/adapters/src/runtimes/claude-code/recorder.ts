@@ -25,7 +25,7 @@ export interface RecorderDeps {
   readonly store: Store;
   readonly child: Child;
   readonly log: DriverLog;
-  /** The run that is recorded; null for a child that only does something to the session's files. */
+  /** The run that is recorded; null for a child that only changes the session's files. */
   readonly runId: string | null;
   readonly now: () => number;
   readonly ids: Ids;
@@ -36,28 +36,31 @@ export interface RecorderDeps {
   readonly unpaid?: RecordOptions["unpaid"];
   readonly heard: (message: ClaudeMessage) => void;
   readonly written: (message: ClaudeMessage) => void;
-  /** The child is done, and what it said is not in the transcript that it handed over. */
+  /** The child has ended, and the transcript lacks entries for some of its messages. */
   readonly starved: () => void;
 }
 
 /**
- * Writes down what a child says and the transcript that it keeps, in one append where they come together: a thing said
- * becomes a fact no earlier than its entries are stored, so that what the log tells is what a resumed child remembers.
+ * Records the messages and the transcript entries of a child, in one append if they come together. A message becomes a
+ * fact only when its entries are stored, so that a resumed child remembers everything that the log has.
  */
 export interface Recorder {
   hear(message: SDKMessage): Promise<void>;
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
-  /** Resolves when the log knows that this call begins; false if it does not come to know it. */
+  /** Resolves to true when the start of this call is in the log, or to false if it could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
-  /** Opens the gates of calls that the log knows by now. */
+  /** Releases the calls that are in the log by now. */
   openGates(): void;
   /** Ends the run without a message from the child. */
   fail(error: Failure): Promise<void>;
-  /** The child is ended in mid-answer and the run goes on elsewhere: writes down what came, and what is known of that answer. */
+  /**
+   * Records what is known of the current answer: the child is ended in the middle of it, and the run continues in
+   * another process.
+   */
   handOver(): Promise<void>;
-  /** Resolves when everything that came is written. */
+  /** Resolves when everything received is stored. */
   flushed(): Promise<void>;
-  /** Nobody waits any longer. */
+  /** Rejects all calls that still wait. */
   close(): void;
 }
 
@@ -87,7 +90,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   async function writeNow(): Promise<void> {
     const { transcript, ready } = takeReady();
-    // Entries come before the result; some of a process that is in trouble come later, or never.
+    // Entries normally come before the result. Entries of a failing process may come later, or never.
     if (unrecorded.hasEnded) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
     if (ready.length === 0 && transcript.length === 0) return;
     await log.write((batch) => {
@@ -115,7 +118,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     add(checkpointCreated({ checkpointId: deps.ids(), userMessageId, filesModified: changes.files() }));
   }
 
-  /** A run whose beginning was refused leaves nothing. */
+  /** If the beginning of a run was rejected, nothing of the run is stored. */
   let isRecorded = runId === null;
   function records({ run }: SessionState): boolean {
     isRecorded ||= run?.runId === runId;
@@ -151,7 +154,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       const awaits = await deps.store.awaits(child.sessionId);
       unrecorded.addMessages(reader.breakOff());
       const { transcript, ready } = takeReady();
-      // A resumed child will not remember it, so it was not said; but it was paid for.
+      // A resumed child will not remember this answer, so it does not enter the transcript. Its cost is recorded.
       const lost = unrecorded.takeLost();
       await log.write((batch) => {
         if (!records(batch.state)) return;
@@ -190,8 +193,8 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 const LAST_WORD_MS = 25;
 
 /**
- * Appends what has come together with what comes next: a child's last entries and its result arrive in one breath, and one
- * append for both is half the time until the end of a run is known.
+ * Waits a moment, to append several messages together: a child's last entries and its result arrive almost together,
+ * and one append for both halves the time until the end of a run is known.
  */
 function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promise<void>) {
   let coming: Promise<void> | undefined;
@@ -219,7 +222,7 @@ function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promis
   };
 }
 
-/** The copies of files that these entries speak of, as entries of their own. */
+/** The copies of files that these entries name, as entries of their own. */
 function backups(entries: readonly Entry[], { stored, configDir, sessionId }: Child) {
   return backupNames(entries).flatMap((name) => {
     const subpath = BACKUPS + name;
@@ -230,11 +233,11 @@ function backups(entries: readonly Entry[], { stored, configDir, sessionId }: Ch
   });
 }
 
-/** The prompt that Claude Code begins to look at. The SDK sends this without naming it among its messages. */
+/** The prompt that Claude Code begins to process. The message is not part of the SDK's types. */
 function steeredIn(message: SDKMessage, { queue }: SessionState): readonly PendingMessage[] | undefined {
   const { type, state, command_uuid } = message as { type: string; state?: unknown; command_uuid?: unknown };
   if (type !== "command_lifecycle" || state !== "started" || typeof command_uuid !== "string") return undefined;
   if (!queue.some(({ message_id, mode }) => mode === "steer" && message_id === command_uuid)) return undefined;
-  // The transcript has it under its own id, when Claude Code took it in.
+  // The transcript has the prompt under a new id, from the moment Claude Code read it.
   return [{ message: { kind: "steered", messageId: command_uuid }, uuids: [command_uuid] }];
 }

@@ -25,7 +25,7 @@ import { type Drive, cannotStart, childFor, turn } from "./session-child.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** A child that is to go on by itself and does not begin within this time never will. */
+/** How long a resumed child may take to continue by itself. */
 const FIRST_WORD = {
   ms: 60_000,
   code: "interrupted",
@@ -33,15 +33,15 @@ const FIRST_WORD = {
 };
 
 const NOT_RUN =
-  "This call was not run: the session was put aside while another call waited for its answer. Ask for it again if it is still needed.";
+  "This call was not run: the session was paused while another call waited for its answer. Ask for it again if it is still needed.";
 
-/** Goes on with a run that is open and has no child: its server died, or it waited for an answer without one. */
+/** Continues an open run that has no child: its server died, or it waited for an answer without a child. */
 export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   const { log, deps, lease } = drive;
   const transcript = await readTranscript(deps.store, lease.sessionId);
   const before = log.state.run as RunState;
   const waits = before.calls.some(isWaiting) && !isCancelled(log.state, before);
-  // The model is told all results of its answer at once: until the last question has its answer, there is nothing to do.
+  // The model gets all results of its answer at once, so nothing can be done until every question is answered.
   if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
   await log.write((batch) => {
@@ -77,11 +77,11 @@ async function putAside({ log }: Drive): Promise<TurnEnd> {
   return "ended";
 }
 
-/** Marks the call that a resumed process goes on with, and gives all others their results. */
+/** Marks the call that a resumed process runs, and gives all other calls their results. */
 function deferCall(transcript: Transcript, batch: Batch): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   const waiting = open.filter(isWaiting);
-  // A process takes up only one: a call that has to run, if there is one. What people answered can be told without it.
+  // A process resumes only one call: one that has to run, if there is one. Answers of people need no process.
   const next = waiting.find((call) => !ownResult(call)) ?? waiting[0];
   const entries: Entry[] = [];
   for (const call of open) {
@@ -112,7 +112,7 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
   return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
 }
 
-/** A run that this worker has taken up, and its end if it may not go on. */
+/** A run that this worker has resumed, and its end if it may not continue. */
 interface Resumed {
   readonly run: RunState;
   readonly over: RunEnd | undefined;
@@ -124,7 +124,10 @@ function resume({ state, add }: Batch, fence: number): Resumed | undefined {
   return { run: state.run, over: forcedEnd(state, state.run) };
 }
 
-/** The child is gone in the middle of a turn: each open call gets the result that was written down, else that the result is unknown. */
+/**
+ * The child ended in the middle of a turn. Each open call gets the result from the transcript; if there is none, the
+ * result is unknown.
+ */
 function closeRun(
   transcript: Transcript,
   { run, over }: Resumed,
@@ -150,7 +153,7 @@ function closeRun(
   if (broke) failRun(broke, batch);
 }
 
-/** Prompts that Claude Code had taken into the turn. */
+/** Prompts that Claude Code had read during the turn. */
 function recordAllSteered(transcript: Transcript, batch: Batch): void {
   const steered = new Set((transcript.get("") ?? []).flatMap((entry) => steeredBy(entry) ?? []));
   for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);
@@ -162,7 +165,7 @@ function hasAnswered(state: SessionState): boolean {
   return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";
 }
 
-/** A final answer that Claude Code wrote down and that never became a fact. */
+/** A final answer that is in the transcript and never became a fact. */
 function lastReply(transcript: Transcript, state: SessionState): Extract<ClaudeMessage, { kind: "reply" }> | undefined {
   const entries = transcript.get("") ?? [];
   const last = entries.findLast(({ type }) => type === "assistant" || type === "user");

@@ -7,7 +7,7 @@ import { type Drive, childFor, recording } from "./session-child.ts";
 type Requested = FactData<"rewind.requested">;
 type Completed = FactData<"rewind.completed">;
 
-/** A child that gets no prompt works with the session's own options. */
+/** There is no prompt, so the child uses the session's own options. */
 const NO_PROMPT: QueuedPrompt = {
   run_id: "",
   message_id: "",
@@ -17,7 +17,7 @@ const NO_PROMPT: QueuedPrompt = {
   max_cost_micros: null,
 };
 
-/** Brings the files back to where they were at a message, or says what that would change. Only a child can do it. */
+/** Restores the files as they were at a message, or reports what that would change. This needs a child process. */
 export async function rewind(drive: Drive, request: Requested): Promise<void> {
   const { log, deps } = drive;
   const completed = await perform(drive, request).catch((error: unknown) => notDone(request, error));
@@ -32,7 +32,7 @@ async function perform(drive: Drive, request: Requested): Promise<Completed> {
   const { rewind_id, checkpoint_id, dry_run, user_message_uuid } = request;
   const stopRecording = recording(drive, { child, options });
   try {
-    // Only a dry run says what changes.
+    // Only a dry run reports the changes.
     const {
       canRewind,
       filesChanged = [],
@@ -52,7 +52,7 @@ async function perform(drive: Drive, request: Requested): Promise<Completed> {
 
 async function reallyRewind(query: Query, uuid: string): Promise<void> {
   const { canRewind, error } = await query.rewindFiles(uuid);
-  if (!canRewind) throw new Error(error ?? "Claude Code could not bring the files back.");
+  if (!canRewind) throw new Error(error ?? "Claude Code could not restore the files.");
 }
 
 function notDone({ rewind_id, checkpoint_id, dry_run }: Requested, error: unknown): Completed {

@@ -15,17 +15,17 @@ export type ClaudeMessage =
       readonly stopReason: string | null;
       readonly durationMs: number;
     }
-  /** An answer whose stream broke off: what it had told, and the text that had arrived. */
+  /** An answer whose stream was interrupted: the usage that was reported, and the text that had arrived. */
   | {
       readonly kind: "broken";
       readonly apiMessageId: string;
       readonly content: readonly ContentBlock[];
       readonly model: string;
       readonly usage: Usage;
-      /** Whether the output was measured from what arrived. */
+      /** Whether the number of output tokens was estimated from the text that arrived. */
       readonly estimated: boolean;
     }
-  /** A prompt was taken into the turn that was under way. */
+  /** A prompt was read during the current turn. */
   | { readonly kind: "steered"; readonly messageId: string }
   | { readonly kind: "results"; readonly results: readonly CallResult[] }
   | {
@@ -56,9 +56,11 @@ export interface PendingMessage {
 /** Turns the SDK's messages into ours. It gathers the blocks of an answer, which come one by one. */
 export interface MessageReader {
   read(message: SDKMessage, now: number): readonly PendingMessage[];
-  /** The answer that is being gathered is whole: whoever asks knows that its calls begin. Nothing while it is streamed. */
+  /**
+   * Ends the answer that is being assembled: the caller knows that its calls begin. Empty while the answer is streamed.
+   */
   settle(now: number): readonly PendingMessage[];
-  /** The answer whose stream is open, as one that broke off: nothing more comes. */
+  /** The answer whose stream is open, as an interrupted answer: nothing more comes. */
   breakOff(): readonly PendingMessage[];
 }
 
@@ -88,7 +90,7 @@ const NO_TOKENS: Usage = { input_tokens: 0, output_tokens: 0 };
 
 export function createMessageReader(): MessageReader {
   let gathered: Gathered | undefined;
-  /** The answer whose stream is open, with what its last event but one says about it. */
+  /** The answer whose stream is open, with the usage reported so far. */
   let streaming:
     | { readonly id: string; readonly answer: ArrivingAnswer; usage: Usage; stopReason: string | null }
     | undefined;
@@ -124,7 +126,7 @@ export function createMessageReader(): MessageReader {
     return before;
   }
 
-  /** Nothing more comes of the stream that is open: its answer, which people saw, ends here. */
+  /** The open stream was interrupted: its answer, which people saw as a draft, ends here. */
   function breakOff(): readonly PendingMessage[] {
     if (!streaming) return [];
     const { id: apiMessageId, answer } = streaming;
@@ -159,7 +161,7 @@ export function createMessageReader(): MessageReader {
       case "message_delta":
         if (streaming) {
           streaming.answer.add(event as unknown as ModelStreamEvent);
-          // Only the counters that it has: what is missing stands in the first event.
+          // Only counters that are present: the first event has the others.
           const known = Object.entries(event.usage ?? {}).filter(([, value]) => value !== null);
           streaming.usage = usageOf({ ...streaming.usage, ...Object.fromEntries(known) });
           streaming.stopReason = event.delta.stop_reason;
@@ -168,7 +170,7 @@ export function createMessageReader(): MessageReader {
       case "message_stop": {
         const ended = streaming;
         streaming = undefined;
-        // A stream that broke is asked for again without streaming; then the answer has another id and comes later.
+        // After a broken stream Claude Code asks again without streaming. That answer comes later and has another id.
         if (!ended || gathered?.apiMessageId !== ended.id) return [];
         gathered.usage = ended.usage;
         gathered.stopReason = ended.stopReason;
@@ -203,7 +205,7 @@ export function createMessageReader(): MessageReader {
     const results = resultsIn(content as unknown as Content);
     const uuids = message.uuid === undefined ? [] : [message.uuid];
     if (results.length > 0) return [...whole(now), { message: { kind: "results", results }, uuids }];
-    // Claude Code says in the user's name that an answer was interrupted.
+    // Claude Code reports an interruption as a message of the user.
     return [...breakOff(), ...whole(now), noticed("user_message", message)];
   }
 
@@ -230,7 +232,7 @@ export function createMessageReader(): MessageReader {
           if (message.subtype === "api_retry") return [retried(message)];
           return NOT_KEPT.has(message.subtype) ? [] : [noticed(message.subtype, message)];
         default:
-          // Types that this SDK has or will have and that say nothing about the conversation.
+          // Present and future message types of the SDK that are not part of the conversation.
           return [];
       }
     },

@@ -20,7 +20,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
     systemPrompt: systemPromptOf(options),
     ...newerOptions(options),
     ...(settings !== undefined && { settings }),
-    // Left out, the SDK would load all of them: whoever owns a folder would then decide what runs in it.
+    // Always set: without this option the SDK would load all setting sources, and files in a folder could decide what
+    // runs.
     settingSources: setting_sources ?? [],
     ...(options.agents && { agents: agentsOf(options.agents) }),
     ...(options.mcp_servers && { mcpServers: mcpServersOf(options.mcp_servers), strictMcpConfig: true }),
@@ -29,27 +30,28 @@ export function sdkOptions(options: ResolvedOptions): Options {
       .map(({ path }) => ({ type: "local", path: path as string })),
     ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
     ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
-    // Not by the option of that name: the SDK then warns at every start that nobody is asked about these tools.
+    // The option of that name is not used, because the SDK then warns at every start that nobody is asked about these
+    // tools.
     extraArgs: { ...options.extra_args, ...(allowed_tools.length > 0 && { allowedTools: allowed_tools.join(",") }) },
     includePartialMessages: true,
     forwardSubagentText: true,
   };
 }
 
-/** Claude Code's own prompt unless another is given. Left out, the SDK would send a prompt of one line. */
+/** Default: Claude Code's own prompt. Without this option the SDK would send a prompt of one line. */
 function systemPromptOf({
   system_prompt,
   system_prompt_append,
 }: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
   const own = { type: "preset", preset: "claude_code" } as const;
   if (!system_prompt && !system_prompt_append) return own;
-  // Not recorded: a resumed session would go on with the prompt that it began with, whatever its next run is given.
+  // Not recorded, because a resumed session would keep its first prompt, even if its next run has another one.
   if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
   const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
   return { type: "custom", prompt, snapshot: false };
 }
 
-/** What newer clients ask for, in the SDK's names. The budget is not among them: it is kept by the run itself. */
+/** Options of newer clients under the SDK's names. The budget is left out, because the run enforces it. */
 function newerOptions({ effort, thinking, betas, fallback_model, skills }: ResolvedOptions): Partial<Options> {
   return {
     ...(effort && { effort }),
@@ -110,7 +112,7 @@ function schemaOf({ type, schema }: NonNullable<ClaudeOptions["output_format"]>)
   return type === "json_schema" && schema ? schema : { type: "object" };
 }
 
-/** Strict: without a sandbox the run ends, and no command runs outside of it. */
+/** Strict: if the sandbox is not available the run ends, and no command runs outside of it. */
 function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<Options["sandbox"]> {
   const { enabled, allowed_paths, network_access } = sandbox;
   return {

@@ -3,10 +3,10 @@ import type { Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** How long the beginning of a run is held up for it. */
+/** How long the beginning of a run may be delayed by this question. */
 const ASKED_MS = 2000;
 
-/** Whether this says that an MCP server failed; it does not say why. */
+/** Whether the message says that an MCP server failed. The message does not say why. */
 export function hasFailedServers(message: SDKMessage): message is Init {
   return (
     message.type === "system" &&

@@ -47,7 +47,7 @@ export interface DriveDeps extends DriverLogDeps {
   readonly simulated: boolean;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
-  /** Told when a run cannot begin because of the operator's rules or the sandbox. */
+  /** Called when a run cannot begin because of the operator's rules or the sandbox. */
   readonly refused?: ((session: RefusedSession, why: string) => Promise<void>) | undefined;
 }
 
@@ -56,7 +56,7 @@ interface RefusedSession {
   readonly sessionId: string;
 }
 
-/** What a hook needs of the session that it is called for. */
+/** What a hook needs to know about its session. */
 export interface HookSession extends HookBridge {
   readonly sessionId: string;
   readonly tenant: string;
@@ -75,7 +75,7 @@ export interface Drive {
   readonly entriesBefore: number;
 }
 
-/** The run ends because it cannot begin: the sentence says what to do about it. */
+/** Ends a run that cannot begin. The error says what to do about it. */
 export async function cannotStart({ log, deps, lease }: Drive, error: unknown): Promise<TurnEnd> {
   const message = error instanceof Error ? error.message : String(error);
   const code = isKnownError(error) ? error.code : "agent_error";
@@ -86,13 +86,16 @@ export async function cannotStart({ log, deps, lease }: Drive, error: unknown): 
   return "ended";
 }
 
-/** A child and what it was given. */
+/** A child and its options. */
 export interface SessionChild {
   readonly child: Child;
   readonly options: ResolvedOptions;
 }
 
-/** A child for a run: the session's idle one if nothing has changed, else one that goes on from the log. */
+/**
+ * A child for a run: the idle child of the session if nothing has changed, otherwise a new one that resumes from the
+ * log.
+ */
 export async function childFor(
   drive: Drive,
   prompt: QueuedPrompt,
@@ -128,7 +131,7 @@ export async function childFor(
   return { child, options };
 }
 
-/** Claude Code takes a style that it does not have for its default, and says nothing. */
+/** Claude Code silently uses its default style if it does not know the requested one. */
 async function checkOutputStyle(child: Child, style: string): Promise<void> {
   const up = await Promise.race([child.query.initializationResult(), child.ended]);
   // A process that did not start reports why itself.
@@ -141,11 +144,11 @@ async function checkOutputStyle(child: Child, style: string): Promise<void> {
   );
 }
 
-/** Starts a process for the next session like this one, which is new. */
+/** This session is new: starts a process in advance for the next session of its kind. */
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
   const sessionId = crypto.randomUUID();
-  // Its working folder may be its own.
+  // A working folder that belongs to one session cannot be shared.
   const options = await deps.optionsOf({ ...log.state, sessionId }, prompt);
   const start = await startOf({ sessionId, tenant, options, env: {} }, deps);
   deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
@@ -165,7 +168,8 @@ export async function startOf(
   const walls = await deps.walls(options.rules?.sandbox ?? "off");
   checkReadOnly(options, walls);
   const apiEnv = walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
-  // What can be changed while a process runs is no reason for another one; it cannot be told later to ask nobody.
+  // Options that can be changed while a process runs do not need a new process. `bypassPermissions` cannot be set
+  // later.
   const {
     model: _model,
     permission_mode,
@@ -188,7 +192,7 @@ export async function startOf(
     ownServers: options.ownServers,
     modelRefusal: (model, current) => modelRefusal(options, { model, current }),
     options: {
-      // Claude Code's own sandbox cannot be made inside of ours, which is stricter.
+      // Claude Code's own sandbox does not work inside ours, which is stricter.
       ...sdkOptions(walls ? { ...options, sandbox: null } : options),
       ...onlyTools(options),
       ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
@@ -204,12 +208,15 @@ export async function startOf(
   };
 }
 
-/** In a sandbox the model is reached through the broker: no secret is inside. */
+/** In a sandbox the model is called through the broker, so that no secret is inside. */
 function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
 }
 
-/** What a session may see beside its configuration. A place that is only read comes last: it covers what is there already. */
+/**
+ * What a session may see beside its configuration. Read-only folders come last, because a later mount covers an earlier
+ * one.
+ */
 function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
   const named = foldersOf(options);
   const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
@@ -224,7 +231,10 @@ function foldersOf({ cwd, add_dirs, sandbox }: ResolvedOptions): readonly string
   return [...new Set([cwd, ...add_dirs, ...(sandbox?.allowed_paths ?? [])])];
 }
 
-/** What a session may only read: folders of its own inside of such a place, and such places inside of its folders. */
+/**
+ * The folders that a session may only read: its own folders inside a read-only folder, and read-only folders inside its
+ * own.
+ */
 function readOnlyOf(options: ResolvedOptions): readonly string[] {
   const { readOnly = [] } = options;
   return foldersOf(options).flatMap((folder) => [
@@ -237,13 +247,13 @@ function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined)
   if (walls || readOnlyOf(options).length === 0) return;
   throw new KnownError(
     "not_allowed",
-    "The operator opened this folder for reading only, which takes a sandbox, and this session runs without one.",
+    "The operator allows only reading in this folder, which needs a sandbox, and this session runs without one.",
   );
 }
 
 /**
- * What a session may call: the hosts that the operator opened, as far as the rules of its key have them and it did not ask for
- * less. MCP servers that it named, which the policy has checked, are among them only where the process calls them itself.
+ * The hosts that a session may call: those of the operator, limited by the rules of its key and by the session itself.
+ * Hosts of its MCP servers, which the policy has checked, are included only if the process calls them itself.
  */
 function hostsOf(
   { mcp_servers, rules, sandbox }: ResolvedOptions,
@@ -257,13 +267,13 @@ function hostsOf(
   return [...own, ...servers];
 }
 
-/** Claude Code's own tools as far as the rules have them. The others are refused when they are called. */
+/** Claude Code's own tools that the rules allow. Calls of other tools are rejected. */
 function onlyTools({ rules }: ResolvedOptions): Pick<Options, "tools"> {
   if (!rules?.tools) return {};
   return { tools: CLAUDE_TOOLS.filter((name) => isAmong(rules.tools, name)) };
 }
 
-/** How hooks reach the log of whoever drives now. */
+/** Gives hooks the log of the current driver. */
 function bridge(log: DriverLog): HookBridge {
   return {
     runId: () => log.state.run?.runId ?? null,
@@ -332,7 +342,7 @@ export function recording({ log, deps }: Drive, { child, options }: SessionChild
   return () => child.detach();
 }
 
-/** What no error may repeat: values that only the child should know. Short ones would hide half of every sentence. */
+/** Secrets that no error may contain. Short values are left out, because they would hide parts of ordinary words. */
 function secretsOf({ env, mcp_servers }: ResolvedOptions, apiEnv: Readonly<Record<string, string>>): readonly string[] {
   const servers = Object.values(mcp_servers ?? {});
   const all = [apiEnv, env, ...servers.flatMap((server) => [server.env, server.headers])];

@@ -5,11 +5,11 @@ import { userMessage } from "./inbox.ts";
 /** Prompts that a child is given in the middle of its turn. */
 export interface Steering {
   /**
-   * Hands over the prompts that are for this turn. Claude Code reads them with the next result of a call: so they wait for a
-   * call, and if none comes, for a run of their own.
+   * Hands over the prompts for this turn. Claude Code reads them with the next result of a call. Without a further call
+   * they get a run of their own. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
-  /** Whether a prompt that was handed over has not been read. */
+  /** Whether a prompt was handed over and is still unread. */
   isUnread(state: SessionState): boolean;
 }
 

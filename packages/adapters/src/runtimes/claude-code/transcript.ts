@@ -7,7 +7,7 @@ export type Transcript = ReadonlyMap<string, readonly Entry[]>;
 /** One line of the transcript. Most have a uuid. */
 export type Entry = JsonObject & { readonly type: string };
 
-/** Where copies of files are kept that a rewind needs: no part of the transcript, but lost without it. */
+/** The subpath of file copies that a rewind needs. They are not part of the transcript, but are stored with it. */
 export const BACKUPS = "file-history/";
 
 export async function readTranscript(store: Store, sessionId: string): Promise<Transcript> {
@@ -26,7 +26,7 @@ export function uuidOf(entry: JsonObject): string | undefined {
   return typeof entry["uuid"] === "string" ? entry["uuid"] : undefined;
 }
 
-/** The prompt that Claude Code took into a turn that was under way, if this is the entry that says so. */
+/** The prompt that Claude Code read during a turn, if this entry records that. */
 export function steeredBy(entry: JsonObject): string | undefined {
   const { type, source_uuid } = (entry["attachment"] ?? {}) as {
     readonly type?: unknown;

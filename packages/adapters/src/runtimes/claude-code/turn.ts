@@ -21,7 +21,7 @@ import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 import { createSteering } from "./steering.ts";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** How a turn came to its end: with the end of its run, or with the run still open. */
+/** How a turn ended: with the end of its run, or with the run still open. */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
 
 export interface TurnDeps {
@@ -41,7 +41,7 @@ export interface Turn {
   readonly log: DriverLog;
   readonly answers: Answers;
   readonly lease: Lease;
-  /** For how long the session was claimed: the lease is longer with the first append. */
+  /** The duration of the first lease. The first append makes it longer. */
   readonly claimedMs: number;
   readonly clock: LeaseClock;
   readonly signal: AbortSignal;
@@ -49,9 +49,9 @@ export interface Turn {
   readonly checkpoints: boolean;
   /** Whether the built-in simulation answers. */
   readonly simulated: boolean;
-  /** Why the last call of the session was not paid. */
+  /** The reason why the last call of the session was not paid. */
   readonly unpaid?: () => string | undefined;
-  /** The longest message that is taken from the child, in bytes; null leaves it to whoever guards the process. */
+  /** The largest message of the child, in bytes; null if the guard of the process checks it. */
   readonly maxMessageBytes: number | null;
   /** Values that must not appear in anything that is reported about the child. */
   readonly secrets: readonly string[];
@@ -69,7 +69,7 @@ const GRACE_MS = 5000;
 /** The share of a lease after which a child is ended if nothing was heard from the store. */
 const SILENCE = 0.7;
 
-/** Follows a child through one turn and writes down what it says, until the run is over or has to be left open. */
+/** Follows a child through one turn and records its messages, until the run is over or must be left open. */
 export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { child, log, lease, clock, signal, maxMessageBytes } = turn;
   const { now, live } = deps;
@@ -96,7 +96,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     },
     starved() {
       const message =
-        "Claude Code did not write down its answer, so the answer is not kept. See whether its disk is full, and send the prompt again.";
+        "Claude Code did not write its answer to its transcript, so the answer was dropped. Check whether the disk is full, and send the prompt again.";
       fail({ code: "transcript_lost", message }).catch(abandon);
     },
   });
@@ -111,24 +111,24 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function finish(how: TurnEnd): void {
     if (isOver) return;
     isOver = true;
-    // It would begin a turn of its own with a prompt that came too late for this one, and nobody would follow it.
+    // With a prompt that came too late for this turn, the child would begin another turn that nobody follows.
     if (steering.isUnread(log.state)) child.kill();
     child.detach();
     live.clear(sessionId);
     end.resolve(how);
   }
 
-  /** The run stays open, the child does not. */
+  /** The child is ended, but the run stays open. */
   function leave(how: TurnEnd): void {
     if (isOver) return;
     finish(how);
     child.kill();
   }
 
-  /** The run goes on elsewhere; what is known of the answer that is on its way is known only here. */
+  /** The run continues in another process. Only this process knows the usage of the unfinished answer. */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
-    // A question keeps the call that it is about open.
+    // The call that a question is about stays open.
     if (questions.isOpen) return leave("stopped");
     isStopping = true;
     child.kill();
@@ -157,7 +157,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     return timer;
   }
 
-  /** Looks at what came from outside. */
+  /** Handles facts from outside. */
   function react(): void {
     if (isOver) return;
     if (!interrupted) steering.handOver(log.state);
@@ -174,12 +174,12 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   const stopping = (): void => {
     if (signal.reason === LEASE_LOST) leave("lost");
-    // Nobody knows when an answer comes: it is waited for elsewhere.
+    // An answer may take long, so the session waits without a process.
     else if (questions.isOpen) later(0, () => leave("stopped"));
     else later(GRACE_MS, () => void stop().catch(abandon));
   };
   const stopListening = log.onNews(() => void log.catchUp().then(react, abandon));
-  // Whoever cannot renew must not act: another worker may take the session when the lease is over.
+  // A worker that cannot renew its lease must stop: another worker may take the session when the lease expires.
   let heldMs = turn.claimedMs;
   const goodUntil = (): number => clock.validUntil - heldMs * (1 - SILENCE);
   const watch = setInterval(() => void (now() > goodUntil() && leave("lost")), 1000).unref();
@@ -188,7 +188,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function hear(message: SDKMessage): void {
     if (isOver || isStopping) return;
     if (!isOfTurnBefore(message)) clearTimeout(silent);
-    // Not a term of the process: its lines carry the transcript as well, which is no message.
+    // This limit is not enforced by the guard, because lines of the process also contain transcript entries, which are
+    // not messages.
     if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
       const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
       void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);
@@ -200,7 +201,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   function hasBegun(): void {
     heldMs = lease.leaseMs;
-    // Its prompt may have been taken back before.
+    // The prompt may have been cancelled before.
     if (log.state.run?.runId !== turn.runId) leave(log.state.run ? "lost" : "ended");
   }
 
@@ -215,14 +216,15 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         secrets: turn.secrets,
       },
       message(message) {
-        // What comes while it is asked why a server failed waits for its turn.
+        // Messages that arrive while the process is asked why a server failed wait in order.
         if (hasFailedServers(message)) asking = withServerErrors(message, child.query).then(hear);
         else if (asking) asking = asking.then(() => hear(message));
         else hear(message);
       },
       async append(entries, subpath) {
-        // The SDK keeps its result back until this is answered, and the result belongs into the same append. Nothing is
-        // told to anybody before it is stored; a child whose entries are refused is ended.
+        // The SDK holds its result back until these entries are acknowledged, and the result belongs into the same
+        // append. So they are acknowledged before they are stored. Nobody is told of them before; if the append is
+        // rejected, the child is ended.
         recorder.append(entries, subpath).catch(abandon);
       },
       begins: recorder.begins,
@@ -249,7 +251,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   }
 }
 
-/** Why a run that a child works on has to end now; undefined while it may go on. */
+/** The reason why a run must end now; undefined while it may continue. */
 function wantedEnd(state: SessionState, now: number): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;

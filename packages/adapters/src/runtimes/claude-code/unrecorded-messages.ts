@@ -1,13 +1,15 @@
 import { isToolUse, type Fact } from "@skein/protocol";
 import type { ClaudeMessage, PendingMessage } from "./sdk-messages.ts";
 
-/** What a child said and the transcript that it handed over, as far as the log does not have them. */
+/** Messages and transcript entries of a child that are not in the log yet. */
 export interface UnrecordedMessages {
   addMessages(messages: readonly PendingMessage[]): void;
   addTranscript(facts: readonly Fact[]): void;
   /** Whether the end of the run is among the messages. */
   readonly hasEnded: boolean;
-  /** Whether the last message is an answer that asks for nothing, and all is ready: the end of the run follows it at once. */
+  /**
+   * Whether the last message is a final answer and all entries are there, so that the end of the run follows at once.
+   */
   readonly isLastAnswer: boolean;
   /** Takes the transcript, and the messages up to the first whose entries are not stored yet. */
   take(): { readonly transcript: readonly Fact[]; readonly ready: readonly ClaudeMessage[] };

@@ -14,7 +14,8 @@ export function bubblewrapArguments(program: SandboxedProgram, pipes: Bubblewrap
     NAMESPACES,
     systemFolders(),
     ["--proc", "/proc"],
-    // A server that runs as root is root for the kernel in here too: these files change the whole machine.
+    // If the server runs as root, the program inside is root for the kernel too, and these files could change the whole
+    // machine.
     READ_ONLY_PROC.flatMap((name) => ["--ro-bind-try", `/proc/${name}`, `/proc/${name}`]),
     ["--dev", "/dev", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ["--perms", "1777", "--size", String(temporaryBytes), "--tmpfs", "/tmp"],
@@ -78,7 +79,7 @@ function systemFolders(): readonly string[] {
       if (target === "missing") return [];
       return target === "folder" ? ["--ro-bind", `/${name}`, `/${name}`] : ["--symlink", target.link, `/${name}`];
     }),
-    // Where programs of the system are outside of /usr: NixOS.
+    // On NixOS the programs of the system are outside of /usr.
     ...["/nix/store", "/run/current-system"].map((folder) => ["--ro-bind-try", folder, folder]),
   ].flat();
 }

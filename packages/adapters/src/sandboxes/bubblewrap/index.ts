@@ -12,9 +12,10 @@ import { proveWalls } from "./prove-walls.ts";
 export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: string };
 
 /**
- * Walls of namespaces: bubblewrap, with a filter of kernel calls. Needs no root and no container engine.
+ * A sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. Needs no root and no container engine.
  *
- * Before the sandbox is handed out it is tried: a program inside looks for what it should not find.
+ * The sandbox is tested before it is returned: a program inside looks for what it should not find. Reasons: decision
+ * 170.
  */
 export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };
@@ -34,7 +35,10 @@ export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox>
 
 let opened: Promise<OpenedSandbox> | undefined;
 
-/** The sandbox of this process, tried once. One that is missing is looked for again: it may be installed meanwhile. */
+/**
+ * The sandbox of this process, tested once. A missing sandbox is looked for again, because it may be installed
+ * meanwhile.
+ */
 export async function openSandbox(): Promise<OpenedSandbox> {
   const found = (opened ??= openBubblewrap());
   if ("problem" in (await found) && opened === found) opened = undefined;
@@ -111,8 +115,9 @@ function limitsSentence(found: ReturnType<typeof openCgroups>): string {
 }
 
 /**
- * Joins the control groups, and closes every descriptor that this server got from whoever started it. Node marks only its own ones to be closed, bubblewrap
- * closes none, and a descriptor of a folder outside is a way out.
+ * Joins the control groups, and closes every descriptor that this server got from whoever started it. Node closes only
+ * its own descriptors, bubblewrap closes none, and with a descriptor of an outside folder a program could leave the
+ * sandbox.
  */
 const LAUNCH = `
 last=$1

@@ -29,13 +29,16 @@ export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> 
     if (!found.includes(DONE)) return refusal(errors.trim());
     const holes = found.split("\n").filter((line) => line !== "" && line !== DONE);
     if (holes.length === 0) return undefined;
-    return `The sandbox does not hold on this machine: a program inside ${holes.join(", ")}.`;
+    return `The sandbox does not work on this machine: a program inside ${holes.join(", ")}.`;
   } finally {
     rmSync(outside, { recursive: true, force: true });
   }
 }
 
-/** Prints a line for each hole. Where a wall is missing, looking for the hole changes nothing: whether a file could be written is asked, not tried. */
+/**
+ * Prints a line for each hole. The test changes nothing even if a wall is missing: it asks whether a file could be
+ * written, and does not write it.
+ */
 const LOOK = `
 [ -e "$1" ] && echo "reads files outside"
 [ -w /usr ] && echo "writes to the system"
@@ -50,7 +53,7 @@ done
 echo "${DONE}"
 `;
 
-/** What bubblewrap says when it may not make namespaces, and what an operator can do about it. */
+/** Errors of bubblewrap when it may not create namespaces, and what an operator can do about them. */
 const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
   [
     /No permissions to create( a)? new namespace|creating new namespace/i,

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type AnswerTap, tapAnswer } from "./usage-of-answer.ts";
 
-/** Where the model is, and how it is reached. */
+/** The address and the credentials of the model. */
 export interface Upstream {
   /** Such as `https://api.anthropic.com`. */
   readonly baseUrl: string;

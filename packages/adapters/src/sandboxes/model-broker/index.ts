@@ -9,10 +9,10 @@ import { type Upstream, forwardRequest } from "./forward-request.ts";
 import type { ReportedUsage } from "./usage-of-answer.ts";
 
 /**
- * The way from a sandbox to the model. The real key stays in this process: a sandboxed program gets a socket and a token that is
- * good for one session, for the models of that session, and only while it is open.
+ * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
+ * that is valid for one session, for the models of that session, and only while the pass is open.
  *
- * It speaks the Messages API and passes on what it does not need to know, byte for byte.
+ * The broker speaks the Messages API, and forwards everything else unchanged.
  */
 export interface ModelBroker {
   /** Makes a socket and a token for one program. They are of no use until the pass is opened. */
@@ -22,13 +22,13 @@ export interface ModelBroker {
 }
 
 export interface PassRules {
-  /** Why a call of this model is refused now, as a sentence; undefined if it may go on. Asked before each call. */
+  /** The reason why this model may not be called now, as a sentence; undefined if it may. Asked before each call. */
   readonly refusal?: (model: string) => string | undefined;
-  /** Told of each streamed answer when it begins: its id, and how many tokens its request lets it have. */
+  /** Called when a streamed answer begins, with its id and the token limit of its request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
-  /** Told what each call has cost, as far as the model reported it. */
+  /** Called with the usage of each call, if the model reported it. */
   readonly onUsage?: (model: string, usage: ReportedUsage) => void;
-  /** Asked before each call: a sentence refuses it, otherwise `settle` is told what the call used, as far as the model reported it. */
+  /** Asked before each call: a sentence rejects the call, otherwise `settle` gets the usage that the model reported. */
   readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
 }
 
@@ -39,7 +39,7 @@ export interface BrokeredCall {
   readonly bytes: number;
 }
 
-/** Told once, when the call is over; undefined if it reported no usage. */
+/** Called once, when the call is over; undefined if no usage was reported. */
 export interface PaidFor {
   settle(usage: ReportedUsage | undefined): void;
 }
@@ -48,9 +48,9 @@ export interface ModelPass {
   /** The socket, outside of the sandbox. */
   readonly socket: string;
   readonly token: string;
-  /** Calls are let through from now on. */
+  /** Allows calls from now on. */
   open(): void;
-  /** Calls are refused from now on, and those that are under way are cut off. */
+  /** Rejects calls from now on, and cuts off those that are under way. */
   shut(): void;
   /** Removes the socket. */
   close(): Promise<void>;

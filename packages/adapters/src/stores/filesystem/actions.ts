@@ -6,7 +6,7 @@ export interface Action extends Partial<ActionLog> {
   readonly run_id: string;
 }
 
-/** The rows of `agent_runs` that a fact makes. None if its run is not a UUID: it would become a file name. */
+/** The rows of `agent_runs` for a fact. None if its run is not a UUID, because the id becomes a file name. */
 export function actionsOf(event: Event): readonly Action[] {
   const rows = actionLogs(event);
   if (rows.length === 0) return [];
@@ -20,7 +20,7 @@ export function actionLine(action: Action, number: number): string {
   return `${JSON.stringify({ log_id: number, ...action })}\n`;
 }
 
-/** A key is left out where there is no value, as in the examples of the specification. */
+/** Keys without a value are left out, as in the examples of the specification. */
 function withoutNulls(row: ActionLog): Partial<ActionLog> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
 }

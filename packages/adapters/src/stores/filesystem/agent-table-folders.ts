@@ -6,23 +6,23 @@ import { conversationName, documentText, nameWidth } from "./documents.ts";
 import { addToFile, makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 import type { Documented } from "./heads.ts";
 
-/** What is to be written for one session, taken at one time. */
+/** What must be written for one session: a consistent snapshot. */
 export interface AgentDocuments {
-  /** These are all documents that there should be: what else is found is removed, what is there already is left. */
+  /** The list is complete: other documents are removed, and equal ones are left as they are. */
   readonly anew: boolean;
   readonly runs: readonly { readonly runId: string; readonly text: string; readonly whole: boolean }[];
   readonly conversations: readonly { readonly number: number; readonly text: string }[];
   readonly config: string | undefined;
   /** How many runs have ended. */
   readonly ended: number;
-  /** The last event that they show. */
+  /** The last event that the documents show. */
   readonly sequence: number;
 }
 
 /** What was found in the three folders at open. */
 interface FoundDocuments {
   readonly ids: ReadonlySet<string>;
-  /** Whether a session's documents are the ones that were left there: none was taken away or added. */
+  /** Whether a session's documents are unchanged: none was removed or added. */
   asLeft(sessionId: string, documents: Documented): boolean;
 }
 
@@ -73,7 +73,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
   };
 }
 
-/** A folder's time changes with every name that comes or goes. */
+/** A folder's modification time changes when a file is added or removed. */
 function changedAt(folder: string): number | null {
   return lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
@@ -101,7 +101,7 @@ async function writeConversations(folder: string, { conversations, ended, anew }
   await put(join(folder, "index.json"), index, anew);
 }
 
-/** Replaces a document. One that may be right already is read first, which costs a fraction of making a file. */
+/** Replaces a document. A document that may be up to date is read first, which is much cheaper than writing a file. */
 async function put(path: string, text: string, compare: boolean): Promise<void> {
   if (compare && (await readFile(path, "utf8").catch(() => undefined)) === text) return;
   await replaceFile(path, text, false);

@@ -10,7 +10,7 @@ export function withChecksum(json: string): Buffer {
   return Buffer.concat([body, Buffer.from(`${seal(crc32(body))}\n`)]);
 }
 
-/** The object of a line, or undefined if the line is not as it was written. */
+/** The object of a line, or undefined if the line is damaged: its checksum does not match. */
 export function checkedObject(line: Buffer): unknown {
   const body = line.subarray(0, -SEAL_LENGTH);
   const end = line.subarray(-SEAL_LENGTH).toString("latin1");
@@ -22,7 +22,7 @@ function seal(checksum: number): string {
   return `,"crc":"${checksum.toString(16).padStart(8, "0")}"}`;
 }
 
-/** A line and where it stands. Its newline is missing if the file ends in the middle of it. */
+/** A line and its position. The newline is missing if the file ends in the middle of the line. */
 export interface Line {
   readonly text: Buffer;
   readonly offset: number;

@@ -59,19 +59,19 @@ interface Accepted {
 
 type Decision =
   | { readonly kind: "accepted" }
-  /** In the log of a session already. */
+  /** The events are already in the log of a session. */
   | { readonly kind: "stored"; readonly head: Head; readonly first: number; readonly last: number }
   /** The same events are earlier in this batch. */
   | { readonly kind: "together"; readonly events: readonly Event[] };
 
-/** Writes appends of one session that wait together: decided one after the other, one write, one sync. */
+/** Writes the waiting appends of one session: checked one after the other, then one write and one sync. */
 export function createCommit(deps: CommitDeps) {
   const { heads } = deps;
 
   return async function commit(sessionId: string, requests: readonly AppendRequest[]): Promise<void> {
     for (let rest = requests; rest.length > 0;) {
       const head = heads.find(sessionId);
-      // A session begins alone: what comes next is decided on the session that is there then.
+      // The append that creates a session is written alone: later appends are checked against the new session.
       const batch = head ? rest : rest.slice(0, 1);
       rest = rest.slice(batch.length);
       try {
@@ -133,7 +133,7 @@ export function createCommit(deps: CommitDeps) {
       event_type,
       body: JSON.stringify(data),
     }));
-    // What is kept is what JSON keeps, and nobody can change it from outside.
+    // Stored events are copies through JSON, so that callers cannot change them.
     const copies = written.map(({ id, event_type, body }) => ({ id, event_type, data: JSON.parse(body) }) as NewEvent);
     const [first, at] = [pending.last + 1, deps.now()];
     const created_at = new Date(at).toISOString();

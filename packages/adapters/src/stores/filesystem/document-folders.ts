@@ -15,15 +15,15 @@ export interface DocumentFoldersDeps {
 }
 
 /**
- * The folders of the three agent tables, written behind the log. They hold nothing that the log does not: they are not synced, appends
- * do not wait for them, and what is missing or behind is written again at open.
+ * The folders of the three agent tables, written behind the log. They are derived from the log: they are not synced,
+ * appends do not wait for them, and missing or old documents are written again at open.
  */
 export interface DocumentFolders {
   changed(head: Head, events: readonly Event[]): void;
-  /** Whether there is something to write for it, which needs its log in memory. */
+  /** Whether documents of the session wait to be written. Its log then stays in memory. */
   waiting(head: Head): boolean;
   remove(sessionId: string): Promise<void>;
-  /** Compares what is there with what should be, and leaves what is missing or behind to be written. */
+  /** Compares the documents with the logs, and queues missing or old ones for writing. */
   check(): void;
   /** Writes everything that waits. */
   settle(): Promise<void>;
@@ -33,7 +33,7 @@ export interface DocumentFolders {
 
 interface Waiting {
   events: Event[];
-  /** Not the events at hand, but everything after this one must be written again. */
+  /** The event after which everything must be written again. */
   from: number | null;
   /** Not earlier than this (of `performance.now()`). */
   notBefore: number;
@@ -41,7 +41,9 @@ interface Waiting {
 
 /** How soon documents follow an append, in ms. */
 const PACE = 250;
-/** A session whose documents take long is written less often: they cost at most this part of the time. */
+/**
+ * The largest share of time that the documents of a session may take. If they take longer, they are written less often.
+ */
 const SHARE = 1 / 20;
 /** Few, because file work shares its threads with appends. */
 const AT_ONCE = 2;
@@ -123,7 +125,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     if (!task || !head || head.damage) return undefined;
     const began = performance.now();
     try {
-      // At one instant: events that arrive later wait for the next turn.
+      // A consistent snapshot: later events wait for the next turn.
       const log = task.from === null ? heads.inMemory(head) : undefined;
       const toWrite = log ? composed(head, log, task.events) : await again(head, task.from ?? firstOf(head, task));
       const documents = await tableFolders.write(id, toWrite);
@@ -139,7 +141,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
   /** Everything after an event that the documents are known to show. */
   function again(head: Head, from: number): Promise<AgentDocuments> {
     return alone(head.id, async () => {
-      // Nothing is appended while we are alone, and what waits meanwhile is part of what is read here.
+      // Nothing is appended meanwhile, and the events that wait are part of what is read here.
       const newer = waiting.get(head.id);
       if (newer) newer.events = [];
       const log = await heads.log(head);
@@ -190,7 +192,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
   };
 }
 
-/** After which event a task begins whose events are all at hand. */
+/** The event after which a task begins, if all its events are in memory. */
 function firstOf(head: Head, { events }: Waiting): number {
   return events[0] ? events[0].sequence - 1 : head.last;
 }

@@ -6,7 +6,7 @@ import { actionsOf } from "./actions.ts";
 export interface DocumentState {
   /** Undefined once the log holds something that this Skein cannot fold. */
   state: SessionState | undefined;
-  /** Which stretch of the transcript belongs to a run. */
+  /** The part of the transcript that belongs to a run. */
   readonly spans: Map<string, { readonly from: number; to: number | null }>;
   /** How many actions each run has so far. */
   readonly actions: Map<string, number>;
@@ -30,7 +30,7 @@ function follow(documentState: DocumentState, state: SessionState, event: Event)
   try {
     fold(state, [event]);
   } catch (error) {
-    // The log takes what fold refuses (a newer fact, a broken pair). Then there are no documents, and nothing else is lost.
+    // The log may have facts that fold rejects (a newer fact, a broken pair). Then only the documents are missing.
     if (!isKnownError(error)) throw error;
     documentState.state = undefined;
     return;

@@ -29,13 +29,13 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const fdatasynced = promisify(fdatasync);
 const fsynced = promisify(fsync);
 
-/** A failure of the disk as an error that the caller can act on; anything else as it came. */
+/** Turns a failure of the disk into an error that the caller can act on. Other errors are returned unchanged. */
 export function storeError(error: unknown, path: string): unknown {
   const name = basename(path);
   switch ((error as NodeJS.ErrnoException).code) {
     case "ENOSPC":
     case "EDQUOT":
-      return new KnownError("disk_full", `There is no space left to write ${name}. Nothing of it was kept.`, {
+      return new KnownError("disk_full", `The disk is full: cannot write ${name}. Nothing of it was stored.`, {
         cause: error,
       });
     case "EROFS":
@@ -73,7 +73,7 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
  */
 export function makeFolder(path: string): void {
   const parent = dirname(path);
-  // Once and not again: below /proc the kernel says that a folder is missing which is there.
+  // Only tried once: below /proc the kernel reports existing folders as missing.
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
@@ -86,7 +86,7 @@ export function makeFolder(path: string): void {
   chmodSync(path, FOLDER_MODE);
 }
 
-/** Removes a file, or what stands in its place. `rmSync` is not used for files: it hides why it failed. */
+/** Removes a file, or a folder of that name. `rmSync` is not used for files: it hides why it failed. */
 export function removeEntry(path: string): void {
   try {
     unlinkSync(path);
@@ -100,11 +100,11 @@ export function removeEntry(path: string): void {
 interface Growth {
   readonly path: string;
   readonly bytes: Buffer;
-  /** Where the file ends now. 0 = it must not be there yet. */
+  /** The current size of the file. 0: the file must not exist yet. */
   readonly size: number;
 }
 
-/** Appends to files so that an append is there as a whole after a crash, or not at all. */
+/** Appends to files so that after a crash an append is complete or missing. */
 export interface Appender {
   grow(growth: Growth): Promise<void>;
 }
@@ -171,7 +171,7 @@ function writeAll(fd: number, bytes: Buffer): void {
 }
 
 /**
- * Makes entries of a folder durable. Calls that arrive while one is at work share the next: a sync that has begun may
+ * Makes entries of a folder durable. Calls that arrive during a sync share the next one, because the current sync may
  * have missed their entry.
  */
 export function createFolderSync(folder: string): () => Promise<void> {
@@ -208,7 +208,9 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Replaces a file as a whole: readers see the old or the new one. Durable only where it must be, because that costs. */
+/**
+ * Replaces a file as a whole: readers see the old or the new one. Durable only if requested, because a sync is slow.
+ */
 export async function replaceFile(path: string, text: string | Buffer, durable: boolean): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
   try {

@@ -7,8 +7,8 @@ import { linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import type { KeptKey } from "./session-log.ts";
 
 /**
- * What `heads.jsonl` says about a session. It only saves reading every log at open, and is never trusted over one: an
- * entry counts if the log still has the size and the time that it had when the entry was written.
+ * What `heads.jsonl` says about a session. It only saves reading every log at open. The log decides: an entry counts if
+ * the log still has the size and the time of the entry.
  */
 export interface IndexEntry {
   readonly id: string;
@@ -19,13 +19,16 @@ export interface IndexEntry {
   readonly due_at: number | null;
   readonly session: Session;
   readonly documents: Documented;
-  /** Those that earlier entries of the session do not have. */
+  /** The keys that earlier entries of the session do not have. */
   readonly keys: readonly KeptKey[];
-  /** Earlier entries of this session are of another one that had its id, or to be forgotten. */
+  /** Earlier entries of this session are ignored: they are outdated, or of a deleted session with the same id. */
   readonly fresh: boolean;
 }
 
-/** The derived list of sessions on disk: lines are added, later ones win, and now and then it is written anew. */
+/**
+ * The derived list of sessions on disk: lines are appended, later lines replace earlier ones, and the file is rewritten
+ * from time to time.
+ */
 export interface HeadIndex {
   read(): Promise<ReadonlyMap<string, IndexEntry>>;
   /** Adds what is known of these sessions now. */
@@ -44,7 +47,7 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
   function entryOf(head: Head, all: boolean): Buffer | undefined {
     const { id, bytes, last, kept, session, documents, keys } = head;
     const stat = lstatSync(heads.path(id), { throwIfNoEntry: false });
-    // A newer append is under way: it will come back here.
+    // A newer append is under way, and will write the entry.
     if (stat?.size !== bytes || !session) return undefined;
     const known = all ? undefined : saved.get(id);
     const entry: IndexEntry = {
@@ -77,7 +80,8 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
       const bytes = await readBytes(path).catch(() => Buffer.alloc(0));
       let bad = false;
       for (const { text } of linesOf(bytes)) {
-        // Only the last line may be unfinished. A gap before it could hide a key, so then nothing counts.
+        // Only the last line may be unfinished. With damage before the last line a key could be missing, so the whole
+        // file is ignored.
         if (bad) return new Map();
         const entry = checkedObject(text) as IndexEntry | undefined;
         if (!entry) {

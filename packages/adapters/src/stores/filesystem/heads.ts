@@ -5,7 +5,7 @@ import { type Event, KnownError, type Session } from "@skein/protocol";
 import { readBytes, withKnownErrors } from "./durable-files.ts";
 import { type KeptKey, type LineHead, type LoadedLog, parsedLog, readStretch } from "./session-log.ts";
 
-/** What the documents of a session show, and how to tell that somebody took one away. */
+/** What the documents of a session show, and how a removed document is noticed. */
 export interface Documented {
   /** The last event they show; -1 if nothing is known about them. */
   readonly sequence: number;
@@ -18,18 +18,18 @@ export interface Documented {
 
 export const NOT_DOCUMENTED: Documented = { sequence: -1, config: false, conversations: null, runs: null };
 
-/** What is known of a session without reading its log. */
+/** The part of a session that is known without reading its log. */
 export interface Head {
   readonly id: string;
   readonly session: Session | undefined;
   readonly last: number;
-  /** Where the acknowledged part of the log ends. */
+  /** The end of the acknowledged part of the log, in bytes. */
   readonly bytes: number;
   readonly fence: number;
   readonly owner: string | null;
   readonly leasedUntil: number;
   readonly dueAt: number | null;
-  /** What a restart would find of fence and due time. */
+  /** Fence and due time as they are on disk. */
   readonly kept: LineHead;
   readonly keys: readonly KeptKey[];
   readonly damage: KnownError | undefined;

@@ -14,7 +14,7 @@ export interface LeasesDeps {
 }
 
 export type Leases = Pick<Store, "claim" | "due" | "renew" | "release" | "owners" | "free"> & {
-  /** Writes down fences that only memory has, so that none is given twice when the store is opened again. */
+  /** Stores fences that are only in memory, so that none is given twice when the store is opened again. */
   keepFences(): Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
       const found = longestDue();
       if ("nextAt" in found) return { kind: "none", nextAt: found.nextAt };
       const claimed = await alone(found.id, () => {
-        // Meanwhile somebody else may have taken it, put it to sleep or deleted it.
+        // Another caller may have claimed the session, put it to sleep or deleted it meanwhile.
         const free = heads.find(found.id) === found && found.dueAt !== null;
         return free && Math.max(found.dueAt ?? 0, found.leasedUntil) <= now() ? take(found, options) : undefined;
       });
@@ -54,7 +54,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     }
   }
 
-  /** A line without events. */
+  /** Written as a line without events. */
   async function writeHead(head: Head, dueAt: number | null, fence: number): Promise<void> {
     const log = await heads.log(head);
     const kept = { fence, due_at: dueAt };
@@ -105,7 +105,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
         const head = heads.of(lease.sessionId);
         if (!holds(lease, head)) throw leaseLost(lease);
         const next = head.last > seen ? Math.min(head.dueAt ?? now(), now()) : dueAt;
-        // A restart must find the session as due as it is left here; most releases change nothing about that.
+        // After a restart the session must have the same due time. Most releases do not change it.
         if (next !== head.kept.due_at) await writeHead(head, next, head.fence + 1);
         letGo(head, next);
       }),

@@ -22,7 +22,7 @@ export async function openHeads({ folder, heads, index, trustIndex }: OpenHeadsD
   const unknown: string[] = [];
   for (const name of readdirSync(logs)) {
     const id = name.slice(0, -".jsonl".length);
-    // What is not named like a log of ours is left alone.
+    // Files with other names than those of logs are ignored.
     if (!name.endsWith(".jsonl") || !isKeptUuid(id)) continue;
     const entry = entries.get(id);
     const stat = lstatSync(join(logs, name));
@@ -44,7 +44,7 @@ function isCurrent({ bytes, mtime }: IndexEntry, stat: Stats): boolean {
 
 async function addFromLog(heads: Heads, id: string): Promise<void> {
   const path = heads.path(id);
-  // Nobody waits for anything else at open, and for small files this is several times as fast as asking a thread.
+  // Synchronous, because nothing else happens at open, and for small files it is several times as fast as a thread.
   const contents = await withKnownErrors(path, async () => parsedLog(readFileSync(path), logName(id), id)).catch(
     (error: unknown) => {
       if (error instanceof KnownError) return error;

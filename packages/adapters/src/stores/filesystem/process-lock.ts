@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { KnownError } from "@skein/protocol";
 import { makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 
-/** Which process this is, and which others there are. A PID alone says little: it is used again. */
+/** Identifies processes. A PID alone is not enough, because PIDs are reused. */
 export interface Processes {
   readonly pid: number;
-  /** Different after every start of the machine; empty where the system does not tell. */
+  /** Different after every start of the machine; empty if the system does not report it. */
   readonly boot: string;
   /** When the process with this PID started, in the system's own measure; undefined if there is none. */
   started(pid: number): string | undefined;
@@ -21,7 +21,7 @@ interface Holder {
 }
 
 export interface ProcessLock {
-  /** The last holder ended with the machine, not by itself: what it did not sync may be missing. */
+  /** The last holder ended in a crash of the machine, so data that it did not sync may be missing. */
   readonly afterPowerCut: boolean;
   release(): Promise<void>;
 }
@@ -30,8 +30,8 @@ export interface ProcessLock {
  * Lets one process at a time have the folder.
  *
  * `lock/` holds a file per holder, numbered. The one with the greatest number has the lock, and a number is given once,
- * because creating a file fails if it is there. So two that find the same dead holder cannot both take its place, which
- * they could if the lock were one file that is removed and made again.
+ * because creating a file fails if it is there. So two processes that find the same dead holder cannot both take the
+ * lock. With a single lock file that is removed and created again they could.
  */
 export async function lockFolder(folder: string, processes: Processes = thisSystem()): Promise<ProcessLock> {
   const lock = join(folder, "lock");
@@ -63,7 +63,7 @@ export async function lockFolder(folder: string, processes: Processes = thisSyst
   }
 }
 
-/** What Linux tells about processes; elsewhere a PID that is in use counts as the same process. */
+/** Processes according to Linux. On other systems a PID in use counts as the same process. */
 function thisSystem(): Processes {
   const linux = process.platform === "linux";
   return {

@@ -22,7 +22,10 @@ const NAME = "records.jsonl";
 /** The file is written anew when it has this many lines more than twice the records that count. */
 const SPARE_LINES = 1000;
 
-/** Records in memory, with a log of their own on disk: a put of several is one line, so it is there as a whole or not. */
+/**
+ * Records in memory, with a log of their own on disk: a put of several records is one line, so it is stored completely
+ * or not at all.
+ */
 export async function openRecords({ folder, appender, now, checkOpen }: RecordFileDeps): Promise<Records> {
   const path = join(folder, "records", NAME);
   makeFolder(join(folder, "records"));
@@ -43,7 +46,7 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
       apply(parsed);
       good = line.offset + line.text.length + 1;
     }
-    // An append to nothing must create the file, so an empty one must not stay.
+    // The first append must create the file, so an empty file is removed.
     if (there && good === 0) rmSync(path);
     else if (good < bytes.length) await replaceFile(path, bytes.subarray(0, good), true);
     return { size: good, lines: count };

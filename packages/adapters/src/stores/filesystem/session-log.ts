@@ -4,14 +4,17 @@ import { readBytes } from "./durable-files.ts";
 import { type Line, isTorn, linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import { type DocumentState, advance, newDocumentState } from "./document-state.ts";
 
-/** An idempotency key as the log keeps it: where it points is where it stands. */
+/** An idempotency key in the log. It belongs to the line in which it is stored. */
 interface LineKey {
   readonly tenant: string | null;
   readonly id: string;
   readonly fingerprint: string;
 }
 
-/** What of a session's head must survive a restart. Leases need not: their holders are gone with the process. */
+/**
+ * The part of a session's head that must survive a restart. Leases are not part of it: their holders end with the
+ * process.
+ */
 export interface LineHead {
   readonly fence: number;
   readonly due_at: number | null;
@@ -19,7 +22,7 @@ export interface LineHead {
 
 /** One line of `log/{session}.jsonl`: one append, or a change of the head alone, which has no events. */
 interface LogLine {
-  /** Of the first event. Without events: of the one that will come next. */
+  /** The sequence of the first event. Without events: the sequence that the next event will have. */
   readonly sequence: number;
   readonly created_at: string;
   readonly events: readonly NewEvent[];
@@ -43,7 +46,7 @@ export function logLine(
   return withChecksum(`${start},"events":[${written.join(",")}],${end}`);
 }
 
-/** A log in memory: what is derived from it, and where its lines stand on disk. The bodies themselves stay there. */
+/** A log in memory: what is derived from it, and where its lines stand on disk. The bodies stay on disk. */
 export interface LoadedLog {
   tables: SessionTables;
   readonly documentState: DocumentState;
@@ -66,10 +69,10 @@ export interface LogContents {
   readonly last: number;
   readonly head: LineHead;
   readonly keys: readonly KeptKey[];
-  /** Up to here the file is as it was written. What follows was never acknowledged. */
+  /** The file is valid up to here. What follows was never acknowledged. */
   readonly bytes: number;
   readonly size: number;
-  /** The first line that is not as it was written, if there is one before the end. */
+  /** The first damaged line before the end, if there is one. */
   readonly damage: KnownError | undefined;
 }
 
@@ -109,7 +112,7 @@ export function parsedLog(bytes: Buffer, name: string, sessionId: string): LogCo
   return answer();
 }
 
-/** Takes events into what is derived from a log. */
+/** Updates what is derived from a log with new events. */
 export function grown(log: LoadedLog | undefined, events: readonly Event[], changes = project(events)): LoadedLog {
   const tables = applyChanges(log?.tables, changes);
   const target = log ?? {
@@ -124,7 +127,7 @@ export function grown(log: LoadedLog | undefined, events: readonly Event[], chan
   return target;
 }
 
-/** Which stretch of which log. */
+/** A range of events of one log. */
 export interface StretchOfLog {
   readonly path: string;
   readonly name: string;
@@ -136,7 +139,7 @@ export interface StretchOfLog {
   readonly most: StretchLimit;
 }
 
-/** Reads a stretch of a log from disk: only the lines that hold it. */
+/** Reads a range of a log from disk: only the lines that contain it. */
 export async function readStretch(log: LoadedLog, stretch: StretchOfLog): Promise<Stretch> {
   const { path, name, sessionId, bytes, last, after, most } = stretch;
   const asked = Math.min(last, after + most.events);
@@ -159,7 +162,7 @@ export async function readStretch(log: LoadedLog, stretch: StretchOfLog): Promis
   return { events, full: until < last };
 }
 
-/** The last event of the lines that fill so many bytes, from this one on. */
+/** The last event of the lines from this one on that fit into this many bytes. */
 function lastWithin({ firsts, offsets }: LoadedLog, firstLine: number, bytes: number): number {
   const full = (offsets[firstLine] ?? 0) + bytes;
   let next = firstLine + 1;
@@ -187,7 +190,7 @@ function eventsOf({ sequence, created_at, events }: LogLine, sessionId: string):
 }
 
 export function damagedLine(name: string, number: number): KnownError {
-  return new KnownError("store_corrupt", `${name}, line ${number} is not as it was written.`, {
+  return new KnownError("store_corrupt", `${name}, line ${number} is damaged: its checksum does not match.`, {
     details: { file: name, line: number },
   });
 }

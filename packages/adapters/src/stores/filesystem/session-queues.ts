@@ -1,7 +1,7 @@
 /** Work on a session, one after the other; appends that wait together are handed over together, for one commit. */
 export interface SessionQueues<Request> {
   append(sessionId: string, request: Request): void;
-  /** Runs alone: after what was asked for this session before, and before what is asked later. At once if nothing waits. */
+  /** Runs alone, in the order of the calls for this session. Runs at once if nothing waits. */
   alone<Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result>;
   busy(sessionId: string): boolean;
   /** Resolves when every queue is empty. */

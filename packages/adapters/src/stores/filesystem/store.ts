@@ -28,7 +28,7 @@ import { createTenantLists } from "./tenant-lists.ts";
 import { openFolder } from "./version-file.ts";
 
 export interface FilesystemStoreDeps {
-  /** Made if it is not there. An existing one must be empty or a store. */
+  /** Created if it does not exist. An existing folder must be empty or a store. */
   readonly folder: string;
   readonly now?: () => number;
   /** How to check whether the process that holds the folder is still running. */
@@ -126,7 +126,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     return oneByOne(keyText({ tenant: owner ?? null, id: options.key.id }), write);
   }
 
-  /** Appends with the same key one after the other, whichever sessions they are for. */
+  /** Appends with the same key run one after the other, also for different sessions. */
   async function oneByOne<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = keyed.get(key);
     const mine = before ? before.then(work, work) : work();
@@ -160,7 +160,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   await openHeads({ folder, heads, index, trustIndex: !lock.afterPowerCut });
   const records = await openRecords({ folder, appender, now, checkOpen });
   documents.check();
-  // Usually there is little or nothing to do. A large store whose documents are all missing need not wait for them.
+  // Usually there is little to do. A large store whose documents are all missing does not wait for them.
   await atMost(DOCUMENTS_AT_OPEN, documents.settle());
 
   const store: FilesystemStore = {
@@ -219,7 +219,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
       await queues.alone(sessionId, async () => {
         checkOpen();
         const head = heads.find(sessionId);
-        // A damaged session can still be deleted; that it belongs to a tenant may be all that is known of it.
+        // A damaged session can still be deleted. Often only its tenant is known.
         if (!head?.damage || (tenant !== undefined && head.session?.tenant !== tenant)) openHead(sessionId, tenant);
         await withKnownErrors(heads.path(sessionId), async () => {
           removeLog(sessionId);

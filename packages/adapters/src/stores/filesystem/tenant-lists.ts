@@ -16,7 +16,7 @@ import type { Head, Heads } from "./heads.ts";
 
 type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
-/** What is listed over the sessions of the store. Heads are in memory; what only a log has is read from it. */
+/** Lists over all sessions of the store. Heads are in memory; the rest is read from the logs. */
 export function createTenantLists({
   heads,
   checkOpen,

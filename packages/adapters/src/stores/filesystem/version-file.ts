@@ -6,7 +6,7 @@ import { makeFolder, replaceFile, syncFolder } from "./durable-files.ts";
 /** Raised when a folder that this Skein writes can no longer be read by the one before. */
 const VERSION = 1;
 
-/** What may be in a folder that becomes a store. Anything else is somebody's, and our folders would be mixed into it. */
+/** What may be in a folder that becomes a store. A folder with other files belongs to somebody else and is rejected. */
 const HARMLESS: ReadonlySet<string> = new Set(["lock", "lost+found"]);
 
 /** Refuses a folder that a newer Skein wrote, or that holds something else; makes an empty one a store. */

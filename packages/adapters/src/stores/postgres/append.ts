@@ -21,7 +21,7 @@ import type { Connections } from "./connections.ts";
 export interface AppendDeps {
   readonly connections: Connections;
   readonly now: () => number;
-  /** Reads a stretch of a log, for an append that was there already. */
+  /** Reads a range of a log, for a repeated append. */
   readonly read: (sessionId: string, first: number, last: number) => Promise<readonly Event[]>;
 }
 
@@ -62,7 +62,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       textArray(bodies.map(({ text, blob }) => blob?.preview ?? text)),
       withBlobs ? bodies.map(({ blob }) => blob?.hash ?? null) : null,
       withBlobs ? textArray(bodies.map(({ text, blob }) => (blob ? text : null))) : null,
-      // A column of integers holds no more, and no log has as many: it is where nobody is.
+      // The largest integer of the column. No log is that long, so the condition never matches.
       expect === undefined ? null : Math.min(expect, LAST_SEQUENCE),
       lease?.fence ?? null,
       claim?.owner ?? null,
@@ -109,7 +109,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
   };
 }
 
-/** What is handed on is what JSON keeps, as it will be read later. */
+/** Followers get the events as JSON stores them, equal to what is read later. */
 function copied(events: readonly NewEvent[], bodies: readonly Body[]): readonly NewEvent[] {
   return events.map((event, index) => ({ ...event, data: JSON.parse(bodies[index]?.text ?? "null") }));
 }

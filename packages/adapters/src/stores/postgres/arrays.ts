@@ -3,7 +3,7 @@
  * apart again, which for bodies costs more than storing them.
  */
 
-/** An array of values whose text needs no quotes as a rule: ids, numbers, names of ours. */
+/** An array of values whose text usually needs no quotes: ids, numbers, names. */
 export function plainArray(values: readonly (string | number | null)[]): string {
   return `{${values.map(plainElement).join(",")}}`;
 }

@@ -3,8 +3,8 @@ import type { Connections } from "./connections.ts";
 import type { Query, Statement } from "./query.ts";
 
 /**
- * How many transactions append at once, each on a connection of its own: what is written does not wait for what is read.
- * What arrives meanwhile shares the next one, and with it one flush of the disk.
+ * How many transactions append at once, each on its own connection, so that writes do not wait for reads. Appends that
+ * arrive meanwhile share the next transaction, and its disk flush.
  */
 const CONNECTIONS = 4;
 const MOST_PER_TRANSACTION = 16;
@@ -14,7 +14,7 @@ const PARAMETERS = 38;
 export interface AppendCall {
   readonly sessionId: string;
   readonly values: readonly unknown[];
-  /** Takes locks beyond its session's head (a key, a blob), and so never shares a transaction. */
+  /** Takes more locks than that of its session's head (a key, a blob), so it never shares a transaction. */
   readonly alone: boolean;
 }
 
@@ -26,10 +26,10 @@ interface Waiting extends AppendCall {
 /**
  * Sends appends, several in one transaction when many come at once.
  *
- * A refused append is an answer and does not disturb its neighbours. If the transaction itself fails, nothing of it was
- * kept, and each append is tried again on its own, so that only the guilty one is refused. One that was there already when
- * it came to be written is tried once more, and then finds what it is a repetition of. Sessions are locked in the order of
- * their ids, so two transactions cannot deadlock; appends with an idempotency key or a blob take further locks and go alone.
+ * A rejected append is an answer and does not affect the others. If the transaction itself fails, nothing of it is
+ * stored, and each append is tried again alone, so that only the failing one is rejected. An append whose events are
+ * already stored is tried once more, and then returns the stored events. Sessions are locked in the order of their ids,
+ * so two transactions cannot deadlock; appends with an idempotency key or a blob take further locks and go alone.
  */
 export function createBatchedAppends(connections: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];

@@ -2,7 +2,7 @@ import { COUNTERS, type Changes, RUN_COUNTERS, displayText } from "@skein/core";
 import { jsonText, showableJson } from "../sql/body.ts";
 import { plainArray, textArray } from "./arrays.ts";
 
-/** The row operations of an append as `skein.append` takes them: what moves on the head as values, the rest as JSON. */
+/** The row operations of an append as parameters of `skein.append`: changes of the head as values, the rest as JSON. */
 export interface ChangeValues {
   /** How many messages and runs are numbered. */
   readonly entered: number;
@@ -73,7 +73,8 @@ function changesJson(changes: Changes): string | null {
   const tags = sessionSet.tags ?? sessionInsert?.tags ?? [];
   const exactMetadata = sessionSet.metadata ?? sessionInsert?.metadata;
   const parts = {
-    // What follows at once from the beginning is written with it: a row that is changed again costs every index twice.
+    // Changes that follow at once are written with the new row, because updating a row writes every index a second
+    // time.
     ...(sessionInsert
       ? { session: { ...sessionInsert, ...sessionSet, metadata: undefined } }
       : sessionParts(sessionSet)),
@@ -119,7 +120,7 @@ function changesJson(changes: Changes): string | null {
   return Object.keys(parts).length === 0 ? null : showableJson(jsonText(parts));
 }
 
-/** What changes in the row of the session. A status alone, which every step confirms, is a part of its own. */
+/** What changes in the row of the session. A status alone, which every step sets again, is a separate part. */
 function sessionParts({
   updated_at,
   current_step: _step,

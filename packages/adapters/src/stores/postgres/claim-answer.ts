@@ -16,7 +16,7 @@ export function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Leas
     case "unreadable":
       throw new KnownError(
         "unreadable",
-        `Session ${sessionId} holds facts of a newer Skein. Let a newer one drive it.`,
+        `Session ${sessionId} has facts of a newer Skein. Use a newer Skein to continue it.`,
       );
     default:
       throw sessionNotFound(sessionId);

@@ -7,7 +7,7 @@ import { keepAliveUntil } from "./keep-process-alive.ts";
 import { type OwnConnection, createOwnConnection } from "./own-connection.ts";
 import { type Query, asked, bytesOf } from "./query.ts";
 
-/** The way to the database: known errors only, closed once. */
+/** The connections to the database. They throw known errors only, and are closed once. */
 export interface Connections {
   readonly query: Query;
   /** A connection beside the pool for one caller, who asks one thing at a time. */
@@ -26,10 +26,10 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
 }
 
-/** PostgreSQL itself ends a statement that takes longer, so that nobody's question runs on after its caller is gone. */
+/** PostgreSQL itself ends a statement that takes longer, so that no statement continues after its caller is gone. */
 const STATEMENT_MS = 30_000;
 const PROBE_MS = 1000;
-/** How long the end of a connection is waited for: a database that hangs does not confirm it. */
+/** How long to wait for a connection to close: a database that hangs does not confirm it. */
 const CLOSE_MS = 2000;
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
@@ -39,7 +39,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
   pool.on("error", () => {});
-  // One that breaks while it is in use fails its query. Without this its error would end the process.
+  // If a connection breaks while it is in use, its query fails. Without this listener the error would end the process.
   pool.on("connect", (client) => void client.on("error", () => {}));
   const watch = createHangWatch({ probe: () => probe({ ...address, connectionTimeoutMillis: PROBE_MS }) });
   const owned: OwnConnection[] = [];
@@ -102,12 +102,12 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   };
 }
 
-/** By a statement: as a parameter of the connection, PgBouncer would reject it. */
+/** Set by a statement: PgBouncer would reject it as a parameter of the connection. */
 async function limitStatements(client: pg.ClientBase): Promise<void> {
   await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }
 
-/** A connection of the pool. One that comes after its caller has been refused goes back. */
+/** A connection of the pool. If its caller was rejected meanwhile, the connection goes back. */
 async function connected(pool: pg.Pool, watch: HangWatch): Promise<pg.PoolClient> {
   const coming = pool.connect();
   try {

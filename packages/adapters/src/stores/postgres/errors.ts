@@ -3,14 +3,17 @@ import { type ErrorCode, KnownError, isKnownError } from "@skein/protocol";
 /** SQLSTATEs and codes of sockets that mean: the server cannot be reached now. */
 const UNREACHABLE =
   /^(08...|57P0[1-4]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
-/** What `pg` says without a code when a connection ends under a query, or does not come about in time. */
+/** Messages of `pg` without a code: a connection ended during a query, or could not be opened in time. */
 const ENDED =
   /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
 
 /** A serialization failure and a deadlock. */
 const UNDONE = new Set(["40001", "40P01"]);
 
-/** Whether PostgreSQL undid the whole transaction because of another one: nothing was kept, and the same again succeeds. */
+/**
+ * Whether PostgreSQL rolled the whole transaction back because of another one. Nothing was stored, and a retry
+ * succeeds.
+ */
 export function wasUndone(error: unknown): boolean {
   return UNDONE.has(sqlStateOf(error));
 }
@@ -28,11 +31,14 @@ export function toKnownError(error: unknown): unknown {
     return known("store_unavailable", `PostgreSQL cannot be reached: ${error.message || sqlState}.`);
   if (sqlState === "57014") return known("store_unavailable", "PostgreSQL took too long, and ended the statement.");
   if (wasUndone(error))
-    return known("store_unavailable", "PostgreSQL undid this because of other transactions, several times. Retry.");
+    return known(
+      "store_unavailable",
+      "PostgreSQL rolled this back several times because of other transactions. Retry.",
+    );
   if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
   if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
   if (sqlState === "23505") return known("already_exists", `It exists already: ${error.message}.`);
   if (sqlState.startsWith("22") || sqlState === "23514" || sqlState === "54000")
-    return known("invalid", `PostgreSQL cannot keep this: ${error.message}.`);
+    return known("invalid", `PostgreSQL cannot store this: ${error.message}.`);
   return error;
 }

@@ -3,14 +3,14 @@ import type { Connections } from "./connections.ts";
 
 /** Moves the events of a database that had no partitions, while servers work. */
 export interface EventMover {
-  /** Settles when nothing is left to move, or this process no longer does. */
+  /** Settles when nothing is left to move, or when this process stops moving. */
   readonly done: Promise<void>;
   stop(): void;
 }
 
-/** Events per transaction: some 100 ms, in which nobody waits, because what is read and appended takes no lock of it. */
+/** Events per transaction, which takes about 100 ms. Reads and appends do not wait for it. */
 const ROWS = 2000;
-/** Another process moves, or the database is away: looked at again then. */
+/** How long to wait if another process moves events, or the database is unavailable. */
 const AGAIN_MS = 1000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
@@ -31,7 +31,7 @@ export function createEventMover(connections: Connections): EventMover {
       const [code, last = FIRST] = answer.split(" ");
       if (code === "done") return;
       if (code === "moved") after = last;
-      // Half of the time belongs to the others.
+      // Pauses for as long as it worked, so that others get half of the time.
       await wait(code === "moved" ? performance.now() - began : AGAIN_MS);
     }
   }

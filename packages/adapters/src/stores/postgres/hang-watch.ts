@@ -1,12 +1,12 @@
 import { KnownError } from "@skein/protocol";
 
 /**
- * Gives up on a PostgreSQL that accepts questions and answers none: stopped, swapped out, or behind a network that
- * swallows everything.
+ * Gives up on a PostgreSQL that accepts queries and does not answer: stopped, swapped out, or behind a network that
+ * drops packets.
  *
- * A question on whose connection nothing moves for 4 s makes the watch ask once on a new connection. If that is silent
- * too, the database hangs: everything that waits is refused, and so is everything new, until the database answers again.
- * A statement that is merely slow is refused after 5 s of silence, a patient one by the database itself.
+ * If nothing arrives on a query's connection for 4 s, the watch asks once on a new connection. If that is silent too,
+ * the database hangs: all waiting and new queries are rejected until the database answers again. A statement that is
+ * only slow is rejected after 5 s of silence; a patient one is ended by the database itself. Reasons: decision 111.
  */
 export interface HangWatch {
   /** The answer, or `store_unavailable`. `moved` is a number that changes as long as bytes move. */
@@ -59,7 +59,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
     looking = undefined;
   }
 
-  /** Asks until the database answers. Only the first silence refuses what waits: from then on nothing new waits. */
+  /** Asks until the database answers. Waiting queries are rejected once: after that nothing new waits. */
   async function ask(): Promise<void> {
     if (probing) return;
     probing = true;
@@ -84,7 +84,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
       waiting.add(one);
       looking ??= setInterval(look, LOOK_MS).unref();
       try {
-        // What is refused has ended for its caller, however its work ends.
+        // A rejected query is over for its caller, whatever the database does later.
         return await Promise.race([work, given]);
       } finally {
         waiting.delete(one);

@@ -14,7 +14,7 @@ import { MESSAGE_COLUMNS, RUN_COLUMNS, SESSION_COLUMNS, messageOf, runOf, sessio
 
 const DEFAULT_LIMIT = 50;
 
-/** The orders that have no index: the page is a number of rows to skip. */
+/** Sort orders without an index. Their page token is a number of rows to skip. */
 const UNINDEXED = {
   cost: "h.cost_micros::numeric * 1000000 + h.cost_rest desc, s.id desc",
   title: `s.title is null, lower(s.title) collate "C", s.id`,
@@ -46,7 +46,7 @@ export async function listSessions(connections: Connections, query: SessionQuery
     where.push(`(${time}, ${id}) < (${bind(lastTime)}::timestamptz, ${bind(lastId)}::uuid)`);
   }
   if (offset !== undefined) used.push("offset");
-  // The page first, then the heads of its sessions: joined before, every session of the tenant was.
+  // The page is selected first and then joined with heads. Joined first, the query read every session of the tenant.
   const text = `select ${SESSION_COLUMNS} from (
       select s.* from ${tables} where ${where.join(" and ")} order by ${time} desc, ${id} desc
       limit ${bind(limit + 1)} ${offset === undefined ? "" : `offset ${bind(offset)}`}) s
@@ -59,7 +59,7 @@ export async function listSessions(connections: Connections, query: SessionQuery
   return { items, cursor: last && rows.length > limit ? `${at} ${last.id}` : null };
 }
 
-/** What the sums of sessions are told apart by. */
+/** The columns that the sums of sessions are grouped by. */
 const SUMMED = new Set<keyof SessionFilter>(["tenant", "agentId", "status", "activity", "outcome", "topLevel"]);
 const COUNT: Statement = {
   name: "skein-count-sums",
@@ -71,7 +71,7 @@ const COUNT: Statement = {
       and ($4::text is null or c.status = $4) and ($5::text is null or c.outcome = $5) and (not $6 or c.top_level)`,
 };
 
-/** From the sums where they know what is asked for, otherwise row by row. */
+/** From the sums if they have all requested columns, otherwise row by row. */
 export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
   const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
   if (asked.every(([name]) => SUMMED.has(name as keyof SessionFilter))) {
@@ -87,8 +87,8 @@ export async function countSessions(connections: Connections, filter: SessionFil
 }
 
 /**
- * Each combination of filters is a statement of its own, so that each gets the index it deserves. How many sessions have a
- * label differs too much for one plan: a prepared statement settles on one that sorts them all.
+ * Each combination of filters is a separate statement, so that each can use its index. Labels are too different in size
+ * for one plan: a prepared statement would keep a plan that sorts all rows.
  */
 function statement(kind: string, used: readonly string[], text: string): Statement {
   return used.includes("label") ? { text } : { name: `skein-${kind}-${used.join("-")}`, text };
@@ -106,9 +106,9 @@ interface Selection {
 }
 
 /**
- * What a filter means. Tags and metadata have tables of their own, in the order of the list, with what never changes about
- * a session: the first of them leads, row by row, whatever the planner believes. On a table that was just filled it knew
- * nothing, joined the other way round, and took half a minute; `offset 0` is what keeps it from doing so.
+ * What a filter means. Tags and metadata have tables of their own, in the order of the list, with what never changes
+ * about a session: the first one is read row by row, and `offset 0` forces the planner to do so. Without it, on a table
+ * that was just filled and had no statistics, the planner joined in the other order and took half a minute.
  */
 function selection(filter: SessionFilter): Selection {
   const values: unknown[] = [];
@@ -140,7 +140,7 @@ function selection(filter: SessionFilter): Selection {
   add("agent", filter.agentId, (value) => `${agents}.agent_id = ${value}::uuid`, to);
   if (typeof filter.status === "string") add("status", filter.status, (value) => `s.platform_status = ${value}`);
   else add("statuses", filter.status, (value) => `s.platform_status = any(${value}::text[])`);
-  // Sessions that do something are few, and an index has them.
+  // Few sessions are active, and they have an index.
   const few = filter.activity === "idle" ? "" : " and s.platform_status = 'running'";
   add(`activity-${few === "" ? "idle" : "busy"}`, filter.activity, (value) => `s.status = ${value}${few}`);
   add("outcome", filter.outcome, (value) => `s.outcome = ${value}`);
@@ -167,7 +167,9 @@ function selection(filter: SessionFilter): Selection {
   return { lead, tables, where, values, bind, used };
 }
 
-/** A pattern for this text in large or small letters. What lower() does depends on the database; in "C" it knows ASCII. */
+/**
+ * A pattern for this text that ignores case. lower() depends on the database: with the locale "C" it only knows ASCII.
+ */
 export function inAnyCase(text: string): string {
   const either = (letter: string): string => {
     const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];

@@ -8,16 +8,20 @@ import { VIEWS, VIEWS_HASH } from "./views/index.ts";
 const LATEST = MIGRATIONS.at(-1)?.number ?? 0;
 /** The advisory lock under which one process migrates while the others wait. */
 const LOCK = 7300;
-/** How long a migration waits for what is in use. Whoever comes after it waits as long, so it lets them go first. */
+/**
+ * How long a migration waits for a lock. Statements that come later wait behind it, so the migration gives up and tries
+ * again.
+ */
 const LOCK_TIMEOUT = "2s";
 const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views anew
- * in the same transaction, because servers of the version before call them at any moment.
+ * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views
+ * anew in the same transaction, because servers of the version before call them at any moment.
  *
- * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed.
+ * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed. Reasons:
+ * decision 166.
  */
 export async function migrate(client: pg.ClientBase): Promise<void> {
   const found = await missingMigrations(client);
@@ -43,7 +47,7 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Asks again and again: PostgreSQL makes no index beside writers while somebody's statement waits for this lock. */
+/** Polls for the lock: PostgreSQL cannot finish a concurrent index while a statement waits for this lock. */
 async function lock(client: pg.ClientBase): Promise<void> {
   const tried = "select pg_try_advisory_lock($1) as got";
   while (!(await client.query<{ got: boolean }>(tried, [LOCK])).rows[0]?.got) await delay(100);
@@ -81,8 +85,8 @@ async function inTransaction(
 }
 
 /**
- * Takes every lock that servers could wait for, or none, in less time than PostgreSQL waits before it looks for a deadlock.
- * So PostgreSQL never finds one while this waits, and never ends a statement of a server because of a migration.
+ * Takes all locks that servers could wait for, or none, within less time than PostgreSQL's deadlock timeout. So a
+ * migration never makes PostgreSQL end a statement of a server because of a deadlock.
  */
 async function lockTables(client: pg.ClientBase, locks: readonly string[]): Promise<void> {
   const setting = "select setting::integer as ms from pg_settings where name = 'deadlock_timeout'";
@@ -104,7 +108,10 @@ create table skein.migrations (
   applied_at timestamptz not null default now()
 )`;
 
-/** What was not applied yet: the newest may be there before one that only makes indexes. "newer" if newer code has migrated, with which this code works. */
+/**
+ * The migrations that were not applied yet. A migration that only makes indexes may be missing although newer ones are
+ * applied. "newer": newer code has migrated the database, and this code works with it.
+ */
 async function missingMigrations(client: pg.ClientBase): Promise<readonly Migration[] | "newer"> {
   const { rows } = await client.query<{ there: boolean }>(
     "select to_regclass('skein.migrations') is not null as there",

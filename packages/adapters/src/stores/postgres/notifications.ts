@@ -10,7 +10,7 @@ const GATHER_MS = 20;
 const SWEEP_MS = 1000;
 /** A payload has at most 7,999 bytes; an id has 36 and a separator. */
 const IDS_PER_PAYLOAD = 200;
-/** How long the last words may take: a database that hangs does not hear them. */
+/** How long the last NOTIFY may take: a database that hangs does not accept it. */
 const CLOSE_MS = 1000;
 const RETRY_MS = [100, 300, 1000, 2000] as const;
 
@@ -28,22 +28,28 @@ export interface NotificationsDeps {
   readonly instance: string;
 }
 
-/** Tells other processes what was appended here, and hears what they appended. A hint: the sweep finds the rest. */
+/**
+ * Notifies other processes of appends here, and receives their notifications. Notifications are hints: the sweep finds
+ * the rest.
+ */
 export interface Notifications {
   /** After the commit. `last` is the last sequence that this process's followers have been handed. */
   announce(sessionId: string, last: number): void;
-  /** Settles when this process hears the others, or has failed to for the first time. */
+  /** Settles when this process listens, or when the first attempt to listen has failed. */
   readonly listening: Promise<void>;
   close(): Promise<void>;
 }
 
 export function createNotifications({ connections, followers, instance }: NotificationsDeps): Notifications {
   const waiting = new Set<string>();
-  /** Up to where each followed session is known here. */
+  /** The last known sequence of each followed session. */
   const known = new Map<string, number>();
   let gathering: NodeJS.Timeout | undefined;
   let sending: Promise<void> = Promise.resolve();
-  /** Hears and speaks: a connection that speaks is told its own words with the answer, and needs no waking for them. */
+  /**
+   * One connection listens and notifies: it gets its own notifications together with the answer, without an extra
+   * wake-up.
+   */
   let line: pg.Client | undefined;
   let retry: NodeJS.Timeout | undefined;
   let closed = false;
@@ -81,7 +87,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
     client.on("notification", hear);
     try {
       await client.connect();
-      // A hint need not be on disk before it is sent, and its flush would hold up those of appends.
+      // Without a flush: a hint need not be durable, and its flush would delay those of appends.
       await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
       if (closed) return await end(client);
       line = client;

@@ -4,10 +4,10 @@ import { toKnownError } from "./errors.ts";
 import type { HangWatch } from "./hang-watch.ts";
 import { type Query, type Statement, type TextRow, asked, bytesOf } from "./query.ts";
 
-/** A connection for one caller, who asks one thing at a time: opened when it is first used, and again after it broke. */
+/** A connection for one caller, with one query at a time. It is opened at its first use, and again after it broke. */
 export interface OwnConnection {
   readonly query: Query;
-  /** Once the last answer is there. */
+  /** Closes the connection after the last answer. */
   close(): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ export interface OwnConnectionDeps {
   readonly newClient: () => pg.Client;
   /** Called once for each new connection, before its first question. */
   readonly onConnect: (client: pg.Client) => Promise<void>;
-  /** Throws if nothing can be asked now. */
+  /** Throws if the database is known to hang. */
   readonly refuseNow: () => void;
   readonly watch: HangWatch;
 }
@@ -40,7 +40,7 @@ export function createOwnConnection({ newClient, onConnect, refuseNow, watch }: 
     refuseNow();
     try {
       const asking = client ?? (await watch.limited(open()));
-      // Only what is asked keeps the process, not that something could be.
+      // Only a running query keeps the process alive, not an idle connection.
       asking.ref();
       try {
         return await watch.limited(asked(asking, statement, values), {
@@ -52,7 +52,7 @@ export function createOwnConnection({ newClient, onConnect, refuseNow, watch }: 
       }
     } catch (error) {
       const known = toKnownError(error);
-      // It may have said that it is going before it is gone.
+      // The connection may have announced its end before it closes.
       if (isKnownError(known, "store_unavailable")) void end();
       throw known;
     }
@@ -61,7 +61,7 @@ export function createOwnConnection({ newClient, onConnect, refuseNow, watch }: 
   async function end(): Promise<void> {
     const over = client;
     client = undefined;
-    // One that is broken cannot be closed in order.
+    // A broken connection cannot be closed in order.
     await over?.end().catch(() => {});
   }
 

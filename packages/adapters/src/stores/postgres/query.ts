@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { wasUndone } from "./errors.ts";
 
-// Its pool uses them; its types do not name them.
+// The pool of `pg` has these members, but its types do not.
 declare module "pg" {
   interface ClientBase {
     /** Whether the connection keeps the process, as of a socket. */
@@ -16,11 +16,11 @@ export interface Statement {
   /** Prepared once per connection under this name. Without one it is planned each time, for the values it comes with. */
   readonly name?: string;
   readonly text: string;
-  /** Looks at much, and may be silent for longer before its first row. */
+  /** The statement reads much, and may be silent for longer before its first row. */
   readonly patient?: boolean;
 }
 
-/** A row, each column as the text that PostgreSQL wrote, or null. Whoever asked knows what to make of it. */
+/** A row, each column as the text that PostgreSQL wrote, or null. The caller parses the texts. */
 export type TextRow = readonly (string | null)[];
 
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly TextRow[]>;
@@ -28,10 +28,13 @@ export type Query = (statement: Statement, values?: readonly unknown[]) => Promi
 /** Columns stay text: parsing a body twice, or a date into an object that is turned back into text, costs more than the query. */
 const asText = { getTypeParser: () => (text: string) => text };
 
-/** How long to wait before a statement that was undone is asked again. */
+/** How long to wait before a statement that was rolled back is tried again. */
 const AGAIN_MS = [10, 50, 250, 1000];
 
-/** The rows that a statement gives. Each statement is a transaction, so one that was undone can be asked again. */
+/**
+ * The rows that a statement gives. Each statement is a transaction, so a statement that was rolled back can be tried
+ * again. Reasons: decision 187.
+ */
 export async function asked(
   client: pg.ClientBase,
   { patient: _, ...statement }: Statement,
@@ -44,7 +47,7 @@ export async function asked(
     } catch (error) {
       const wait = AGAIN_MS[attempt];
       if (wait === undefined || !wasUndone(error)) throw error;
-      // Two that undo each other do not come back at the same moment.
+      // The wait is random, so that two conflicting statements do not return at the same moment.
       await delay(wait * (1 + Math.random()));
     }
   }

@@ -1,8 +1,8 @@
 import type { Connections } from "./connections.ts";
 
-/** Adds up what sessions and runs came to, now and then. Nothing depends on it but how soon sums are answered. */
+/** Adds up sessions and runs from time to time. Only the speed of sums depends on it. */
 export interface RollUp {
-  /** Something was appended, so there is something to add up. */
+  /** Called after an append: there is something to add up. */
   noted(): void;
   stop(): void;
 }

@@ -3,7 +3,7 @@ import type { Query } from "./query.ts";
 
 /** How far a machine's clock is from PostgreSQL's. */
 export interface ServerClock {
-  /** What has to be added to a time of this machine (ms). */
+  /** The difference that must be added to a time of this machine, in milliseconds. */
   readonly ahead: () => number;
   measure(): Promise<void>;
   stop(): void;
@@ -26,14 +26,14 @@ export function createServerClock(deps: { readonly query: Query; readonly clock:
     ahead = Math.abs(difference) <= SAME_MS ? 0 : difference;
   }
 
-  // While PostgreSQL does not answer, what was measured before holds.
+  // While PostgreSQL does not answer, the last measurement is used.
   const timer = setInterval(() => void measure().catch(() => undefined), MEASURE_MS).unref();
   return { ahead: () => ahead, measure, stop: () => clearInterval(timer) };
 }
 
 /**
- * A store whose times of being due are those of PostgreSQL, whatever the clocks of the machines say: "now" of a machine that
- * is an hour ahead is now for every worker. Callers use the clock of their own machine.
+ * A store whose due times follow PostgreSQL's clock: if a machine's clock is an hour ahead, its "now" is still now for
+ * every worker. Callers use the clock of their own machine. Reasons: decision 163.
  */
 export function onServerClock(store: Store, { ahead }: Pick<ServerClock, "ahead">): Store {
   const there = <Time extends number | null | undefined>(time: Time): Time =>

@@ -57,7 +57,10 @@ const READ = statement(
   where e.session_id = $1 and e.sequence > $2 and e.sequence <= $3
     and ($4::text is null or exists (select from skein.heads h where h.session_id = $1 and h.tenant = $4))`,
 );
-/** Row by row, as far as the bodies fill so many bytes: no more of a log of large events is fetched than is wanted of it. */
+/**
+ * Reads rows until their bodies fill this many bytes, so that no more of a log with large events is fetched than
+ * needed.
+ */
 const READ_STRETCH = statement(
   "read-stretch",
   `with recursive stretch as (
@@ -72,7 +75,7 @@ const READ_STRETCH = statement(
   where e.sequence > $2 and e.sequence <= $3
   order by s.sequence`,
 );
-/** Where in its rows stands how much there is up to this one. */
+/** The column with the total size up to this row. */
 const SIZE = 6;
 const EXISTS = statement(
   "exists",
@@ -167,7 +170,7 @@ export async function createPostgresStore({
   const serverClock = createServerClock({ query, clock });
   await Promise.all([notifications.listening, serverClock.measure()]);
 
-  /** Refuses an id that is not there; one that is no UUID cannot be. */
+  /** Rejects an unknown session. An id that is not a UUID is unknown without a query. */
   async function mustExist(sessionId: string, tenant: string | undefined): Promise<void> {
     if (connections.closed) throw new KnownError("closed", "The store is closed.");
     if (!isUuid(sessionId) || (await query(EXISTS, [sessionId, tenant ?? null])).length === 0)
@@ -178,11 +181,11 @@ export async function createPostgresStore({
     sessionId: string,
     { tenant, after = 0, limit }: { readonly tenant?: string; readonly after?: number; readonly limit?: number },
   ): Promise<readonly Event[]> {
-    // Sequences have no gaps, so a limit is a range. It is put in order here: the planner would sort the bodies as well,
-    // and for a long log on disk.
+    // Sequences have no gaps, so a limit is a range. Rows are sorted here, because the planner would sort whole bodies,
+    // for a long log on disk.
     const last = limit === undefined ? LAST_SEQUENCE : Math.min(after + limit, LAST_SEQUENCE);
     const rows = isUuid(sessionId) ? await query(READ, [sessionId, after, last, tenant ?? null]) : [];
-    // Nothing there, or no such session: only then is it worth a second question.
+    // An empty answer: a second query finds out whether the session exists.
     if (rows.length === 0) await mustExist(sessionId, tenant);
     return rows.map(eventOf).sort((a, b) => a.sequence - b.sequence);
   }

@@ -39,7 +39,7 @@ export async function listOpenAwaits(connections: Connections, query: OpenAwaits
   };
 }
 
-/** The microseconds of a head's time, which its order has and a session does not show. */
+/** The microseconds of a head's time. The list is sorted by them, but a session shows only milliseconds. */
 const CHANGED_AT = "(extract(epoch from h.updated_at) * 1000000)::bigint";
 
 const changedStatement = (kind: string, where: string): Statement => ({
@@ -54,7 +54,9 @@ const CHANGED_SINCE = changedStatement("since", "h.updated_at >= $2::timestamptz
 const CHANGED_NAMED = changedStatement("named", "h.session_id = any($2::uuid[])");
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Sessions in the order in which they last changed. Their heads have no index of that, which every append would write. */
+/**
+ * Sessions in the order of their last change. There is no index for it, because every append would have to write it.
+ */
 export async function listChanged(connections: Connections, query: ChangedQuery): Promise<Page<ChangedSession>> {
   const { tenant, since = "1970-01-01T00:00:00.000Z", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
   const [lastTime = "", lastId = ""] = cursor?.split(" ") ?? ["0", FIRST_ID];
@@ -74,7 +76,7 @@ export async function listChanged(connections: Connections, query: ChangedQuery)
   }));
   const last = changes.at(-1);
   const next = last && rows.length > limit ? `${last.at} ${last.change.session.id}` : null;
-  // A session that is named is asked for by its name, and a time is compared here.
+  // Named sessions are selected by id, and their times are compared here.
   const items = changes.map(({ change }) => change).filter(({ session }) => !named || session.updated_at >= since);
   return { items, cursor: next };
 }

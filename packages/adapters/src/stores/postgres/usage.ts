@@ -4,8 +4,8 @@ import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 
 /**
- * What runs and tools used. Whole days and whole quarters of an hour come from sums, and what no sum has is added: runs that
- * go on or ended lately, and the minutes before and after these quarters.
+ * What runs and tools used. Whole days and whole quarters of an hour come from sums, and the rest is added: open runs,
+ * runs that ended lately, and the minutes before and after these quarters.
  */
 export async function usageOf(connections: Connections, query: UsageQuery): Promise<readonly UsageRow[]> {
   const { sessionId, by, secondKey } = query;
@@ -24,7 +24,7 @@ export async function usageOf(connections: Connections, query: UsageQuery): Prom
         and ${where}`;
   };
   const all = "skein.sessions s join skein.runs r on r.session_id = s.id";
-  // Sums know no sessions.
+  // Sums are not kept per session.
   const isSummed = sessionId === undefined && !keys.includes("session");
   const { days, quarters, rest } = summedTimes(query);
   const parts = isSummed
@@ -140,7 +140,7 @@ interface SummedTimes {
 const QUARTER_MS = 900_000;
 const DAY_MS = 96 * QUARTER_MS;
 
-/** Which part of the asked time comes from which sums. Those by day are of UTC. */
+/** Splits the requested time into the parts that come from each kind of sum. Sums by day are in UTC. */
 function summedTimes({ from, to, shifts = [] }: ToolUsageQuery): SummedTimes {
   const asked = {
     from: from === undefined ? -Infinity : Date.parse(from),
@@ -154,13 +154,13 @@ function summedTimes({ from, to, shifts = [] }: ToolUsageQuery): SummedTimes {
 const beginsAtQuarter = ({ until, minutes }: ZoneShift): boolean =>
   minutes % 15 === 0 && (until === null || Date.parse(until) % QUARTER_MS === 0);
 
-/** The whole days or quarters of a time, if it has any. */
+/** The whole days or quarters of an hour in a time range, if it has any. */
 function whole({ from, to }: Time, span: number): readonly Time[] {
   const inside = { from: Math.ceil(from / span) * span, to: Math.floor(to / span) * span };
   return inside.from < inside.to ? [inside] : [];
 }
 
-/** A time without the one inside it. */
+/** The parts of a time range outside of the inner one. */
 function without([time]: readonly Time[], [inside]: readonly Time[]): readonly Time[] {
   if (!time) return [];
   if (!inside) return [time];

@@ -1,13 +1,13 @@
 import { type ActionRow, DIALECTS, FACTS, type FactType } from "@skein/protocol";
 
-/** How a database says what the rows of agent_runs are made of. Everything is about one event, called `e`. */
+/** The SQL expressions of one database for the rows of agent_runs. All of them are about one event, called `e`. */
 export interface ActionSql {
   /** The unique number of the event's nth action. */
   readonly logId: (n: number) => string;
   readonly timestamp: string;
-  /** A JSON value out of the event's data, by one key or two. */
+  /** A JSON value of the event's data, by one key or two. */
   readonly pick: (path: readonly string[]) => string;
-  /** A number out of the event's data, as an integer or null. */
+  /** A number of the event's data, as an integer or null. */
   readonly integer: (key: string) => string;
   /** Whether the data has this value under this key. Never null. */
   readonly has: (key: string, value: string | boolean) => string;
@@ -23,7 +23,7 @@ export interface ActionSql {
   readonly actionType: (action: string) => string;
 }
 
-/** Actions of one fact are told apart by this many places in `log_id`. */
+/** How many numbers in `log_id` are reserved for the actions of one fact. */
 export const ACTIONS_PER_EVENT = 8;
 
 /**

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 
 /** Bodies over this many bytes are kept once, by their hash, with a preview in the event. */
 const BODY_LIMIT = 256 * 1024;
-/** What a preview keeps whole, and how much it keeps of the rest. */
+/** The size up to which a preview keeps a value whole, and how much it keeps of larger values. */
 const KEPT_WHOLE = 1024;
 const KEPT_OF_REST = 200;
 
@@ -13,7 +13,7 @@ interface Blob {
   readonly preview: string;
 }
 
-/** A body as it is written: its exact text, and its hash and preview where it is too large for a row. */
+/** A body to be stored: its exact text, and its hash and preview if it is too large for a row. */
 export interface Body {
   readonly text: string;
   readonly blob: Blob | null;

@@ -10,9 +10,9 @@ import {
 } from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
 
-/** What usage is grouped by, but for the day, which each database writes in its own way. */
+/** The columns that usage is grouped by. The day is missing, because each database computes it differently. */
 const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
-  // A run that has not heard from a model yet is counted for its session's.
+  // A run without an answer is counted for its session's model.
   model: "coalesce(m.model, s.model)",
   agent: "s.agent_id",
   session: "s.id",
@@ -20,7 +20,7 @@ const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   key: "coalesce(s.opened_by, '')",
 };
 
-/** The parts of a statement about usage. `day` is how the database writes the day of a run. */
+/** The parts of a statement about usage. `day` is the database's expression for the day of a run. */
 export interface UsageSql {
   /** The columns: one or two keys, the number of runs, then the counters in the order of `COUNTERS`. */
   readonly columns: string;
@@ -43,7 +43,7 @@ export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
   };
 }
 
-/** A row of such a statement. */
+/** A row of a statement about usage. */
 export function usageRow(keys: readonly string[], runs: number, counters: Counters): UsageRow {
   const [key = "", second_key] = keys;
   return {
@@ -55,7 +55,10 @@ export function usageRow(keys: readonly string[], runs: number, counters: Counte
   };
 }
 
-/** The day of a moment in the asked time, in its zone. `dayAfter` is how the database writes the day of the moment so many minutes later. */
+/**
+ * The day of a moment in the asked time, in its zone. `dayAfter` gives the database's expression for the day of the
+ * moment that many minutes later.
+ */
 export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes: number) => string): string {
   const shifts = shiftsWithin(asked);
   const last = dayAfter(shifts.at(-1)?.minutes ?? 0);
@@ -63,7 +66,10 @@ export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes:
   return cases.length === 0 ? last : `case ${cases.join(" ")} else ${last} end`;
 }
 
-/** The shifts of the asked time alone. A zone has fifty of them in 25 years, and each would be compared with every row. */
+/**
+ * Only the clock changes within the requested time. A zone has about fifty of them in 25 years, and each would be
+ * compared with every row.
+ */
 function shiftsWithin({ shifts = [], from, to }: ToolUsageQuery): readonly ZoneShift[] {
   const left = shifts.filter(
     ({ until }) => until === null || from === undefined || Date.parse(until) > Date.parse(from),

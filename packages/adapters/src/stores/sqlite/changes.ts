@@ -93,7 +93,7 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
   for (const [index, file] of fileInserts.entries()) insert(db, "files", { ...file, place: before + index });
 }
 
-/** What moves with every step. Nobody looks sessions up by it, and so it does not count as a change of the row. */
+/** Columns that change with every step. They have no index, so they do not count as a change of the row. */
 const PROGRESS = new Set([
   "current_step",
   "container_id",
@@ -106,7 +106,7 @@ const PROGRESS = new Set([
 function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd }: Changes): void {
   const { updated_at = null, status, ...set } = sessionSet;
   const isChange = Object.keys(set).some((name) => !PROGRESS.has(name));
-  // Every step confirms the status, and mostly it is what it was: then no index is written.
+  // Every step sets the status again, usually to the same value. Then no index is written.
   if (status !== undefined && !isChange)
     db.run(
       "update sessions set status = ?, changed_at = ? where id = ? and status <> ?",

@@ -12,20 +12,20 @@ type Row = Record<string, unknown>;
 /** A sqlite file with its statements prepared once, and one way to write: a job in a group commit. */
 export interface Database {
   all(sql: string, ...params: readonly SQLInputValue[]): readonly Row[];
-  /** Row by row, for whoever may have enough before the last one. */
+  /** Reads row by row, for callers that may stop before the last row. */
   iterate(sql: string, ...params: readonly SQLInputValue[]): Iterable<Row>;
   get(sql: string, ...params: readonly SQLInputValue[]): Row | undefined;
   run(sql: string, ...params: readonly SQLInputValue[]): number;
   /**
-   * Runs a job inside a transaction that all jobs of this tick share, and answers when it is on the disk.
+   * Runs a job in a transaction that all jobs of this tick share, and resolves when it is on the disk.
    *
-   * A job makes all its checks before its first write and throws a KnownError to refuse: that is an answer, and its
-   * neighbours go on. Any other error undoes the whole group; the jobs are then tried one by one.
+   * A job makes all its checks before its first write, and throws a KnownError to reject: the other jobs continue. Any
+   * other error rolls the whole group back; the jobs are then tried one by one.
    */
   write<Result>(job: () => Result): Promise<Result>;
   /**
-   * The same for what need not outlive a loss of power. It is not lost before anything that was written after it: the disk
-   * takes the write-ahead log in its order.
+   * The same for data that may be lost in a power failure. If it is lost, so is everything written after it, because
+   * the write-ahead log is written in order.
    */
   writeFleeting<Result>(job: () => Result): Promise<Result>;
   close(): void;
@@ -69,11 +69,11 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
       return;
     }
     if (commit(group)) return;
-    // One of them failed in a way that is no answer. Alone, each job shows whether it was the one.
+    // One of the jobs failed unexpectedly. Each job is run alone to find out which.
     if (group.length > 1) for (const job of group) commit([job]);
   }
 
-  /** Says whether the next commit waits for the disk. If that cannot be said, nothing is written. */
+  /** Sets whether the next commit waits for the disk. If that fails, nothing is written. */
   function waitForDisk(isWanted: boolean): void {
     if (isWanted === waits) return;
     prepared(`pragma synchronous = ${isWanted ? "full" : "normal"}`).run();
@@ -175,7 +175,7 @@ function connect(file: string, busyMs: number): DatabaseSync {
   refuseEmpty(file);
   if (file !== ":memory:" && !existsSync(file)) {
     makeFolder(dirname(file));
-    // Made before sqlite opens it, because its journal files take over the mode of the database.
+    // Created before sqlite opens it, because its journal files get the mode of the database.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
   }
@@ -191,20 +191,23 @@ function connect(file: string, busyMs: number): DatabaseSync {
   return db;
 }
 
-/** A file that another process makes at this moment is empty as well. */
+/** A file that another process creates at this moment is also empty. */
 const MADE_NOW_MS = 10_000;
 
-/** Refuses a file without a byte: sqlite would take it for a new database, and it is what a copy leaves that failed. */
+/** Rejects an empty file: sqlite would use it as a new database, but it is often the rest of a failed copy. */
 function refuseEmpty(file: string): void {
   const found = file === ":memory:" ? undefined : statSync(file, { throwIfNoEntry: false });
   if (found?.size !== 0 || existsSync(`${file}-wal`) || Date.now() - found.mtimeMs < MADE_NOW_MS) return;
   throw new KnownError(
     "store_corrupt",
-    "The file is empty (0 bytes): a backup that failed leaves such a file. Bring a backup back, or delete it for a new store.",
+    "The file is empty (0 bytes): a failed copy leaves such a file. Restore a backup, or delete the file to begin with a new store.",
   );
 }
 
-/** Brings the schema up to date, once, whoever comes first. Views hold no data: they are made anew when their text changed. */
+/**
+ * Brings the schema up to date; the first process does it. Views have no data and are created again when their text
+ * changed.
+ */
 function migrate(db: DatabaseSync): void {
   const pragma = (name: string): number => Number(db.prepare(`pragma ${name}`).get()?.[name]);
   const version = pragma("user_version");

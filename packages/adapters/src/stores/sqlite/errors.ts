@@ -15,7 +15,7 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 /** Error codes for a folder that cannot be written, or a path where something else exists. */
 const NO_FOLDER = new Set(["EACCES", "EROFS", "EPERM", "EEXIST", "ENOTDIR", "EISDIR"]);
 
-/** The shared-memory file beside the database could not be made larger: where there is no room it is the first to fail. */
+/** The shared-memory file beside the database could not grow: on a full disk it fails first. */
 const NO_ROOM_FOR_SHARED_MEMORY = 10 | (19 << 8);
 
 /** An error of sqlite or of the file system as one that a caller can act on; anything else is a bug and stays as it is. */

@@ -17,7 +17,7 @@ const COLUMNS = "s.*, h.updated_at, h.run_count as total_runs";
 
 export const SESSION = `select ${COLUMNS} from sessions s join heads h on h.session_id = s.id where s.id = ?`;
 
-/** The orders that have no index: the page is a number of rows to skip. */
+/** Sort orders without an index. Their page token is a number of rows to skip. */
 const UNINDEXED = {
   cost: "s.cost_micros * 1000000 + s.cost_rest desc, s.id desc",
   title: "s.title is null, lowered(s.title), s.id",
@@ -37,7 +37,7 @@ export function listSessions(
     return { items: rows.slice(0, limit).map(cache.keep), cursor: nextSkip(query, rows.length > limit) };
   }
   const isUsed = query.order === "used";
-  // As the index of the list has it: of a label, of what was used last, or of the sessions.
+  // The order of the list's index: that of a label, of the last use, or of the sessions.
   const time = isUsed ? "coalesce(s.last_run_at, s.created_at)" : hasLead ? "l0.created_at" : "s.created_at";
   const id = hasLead && !isUsed ? "l0.session_id" : "s.id";
   const [lastTime, lastId] = query.cursor?.split(" ") ?? [];
@@ -46,7 +46,8 @@ export function listSessions(
     values.push(lastTime, lastId);
   }
   const found = `where ${where.join(" and ")} order by ${time} desc, ${id} desc limit ? offset ?`;
-  // Which ones costs little: an index has it, and it comes as one text. The rows are read if one of them is not known.
+  // The ids are cheap: they come from an index, as one text. Rows are read only if one of the sessions is not in the
+  // cache.
   const sql = `select group_concat(id, ' ') as ids from (select s.id from ${from} ${found})`;
   const ids = ((db.get(sql, ...values, limit + 1, offset)?.["ids"] as string | null) ?? "").split(" ");
   const rows = `select ${COLUMNS} from ${from} join heads h on h.session_id = s.id ${found}`;
@@ -145,7 +146,7 @@ function selection(filter: SessionFilter): Selection {
   add("s.tenant = ?", filter.tenant);
   const statuses = filter.status === undefined ? [] : [filter.status].flat();
   if (filter.status !== undefined) add(`s.platform_status in (${statuses.map(() => "?").join(", ")})`, ...statuses);
-  // Sessions that do something are few, and an index has them.
+  // Few sessions are active, and they have an index.
   add(`s.status = ?${filter.activity === "idle" ? "" : " and s.platform_status = 'running'"}`, filter.activity);
   add("s.outcome = ?", filter.outcome);
   add("s.model = ?", filter.model);
@@ -157,9 +158,9 @@ function selection(filter: SessionFilter): Selection {
   add("s.working_directory is ?", filter.workingDirectory);
   add("s.created_at > ?", filter.createdAfter);
   add("s.created_at < ?", filter.createdBefore);
-  // sqlite's own lower() knows the letters of ASCII.
+  // sqlite's own lower() only knows ASCII.
   add("instr(lowered(s.title), ?) > 0", filter.title?.toLowerCase());
-  // `cross join` is sqlite's word for: in this order.
+  // In sqlite, `cross join` fixes the order of a join.
   const from = [...(lead ? [lead] : []), "sessions s", ...others].join(" cross join ");
   return { from, hasLead: lead !== undefined, where, values };
 }

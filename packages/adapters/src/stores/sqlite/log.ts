@@ -30,7 +30,7 @@ const INSERT_EVENT = `insert into events
   (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_FIRST_EVENT = `${INSERT_EVENT} on conflict (id) do nothing`;
-/** What an append does to its head, each as a text of its own: putting them together would take as long as running them. */
+/** The updates of a head as separate constant texts: building a statement would take as long as running it. */
 const HEAD = {
   release: `${COUNT}, fence = fence + 1, owner = null, leased_until = 0, due_at = ? where session_id = ?`,
   renewAndDue: `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
@@ -120,7 +120,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return twin && duplicateCheckpoint(twin.user_message_uuid);
   }
 
-  /** Whether they are written: if the first one is there already, nothing is. */
+  /** Writes the events. False if the first one is already stored; then nothing is written. */
   function insertEvents(events: readonly Event[]): boolean {
     for (const event of events) {
       const { value, free } = jsonValue(event.data);
@@ -171,7 +171,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       throw problem;
     }
 
-    // From here on there are only writes. If the first one finds its event there already, it is the only one.
+    // Only writes follow. If the first event is already stored, nothing else is written.
     if (!insertEvents(events)) {
       const stored = storedBefore(sessionId, newEvents);
       if (stored) return { events: stored, repeated: true };
@@ -204,7 +204,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
     else if (lease && dueAt !== undefined) db.run(HEAD.renewAndDue, ...counted, time + lease.leaseMs, dueAt, sessionId);
     else if (lease) db.run(HEAD.renew, ...counted, time + lease.leaseMs, sessionId);
-    // Most prompts to a session that is due already change nothing here, and then its index stays as it is.
+    // A prompt to a session that is already due usually changes nothing here, and then no index is written.
     else if (dueAt !== undefined && dueAt < (before.due_at ?? Number.POSITIVE_INFINITY))
       db.run(HEAD.due, ...counted, dueAt, sessionId);
     else db.run(HEAD.count, ...counted, sessionId);
@@ -278,7 +278,7 @@ const OWNED = [
   "snapshots",
 ];
 
-/** Whose key it is: of the session that begins, or of the caller. */
+/** The tenant of an idempotency key: that of the new session, or of the caller. */
 function tenantOf(events: readonly NewEvent[], { tenant }: AppendOptions): string {
   const [first] = events;
   return first?.event_type === "session.created" ? first.data.tenant : (tenant ?? "");

@@ -1,6 +1,6 @@
 import { INIT_LEFT_OUT, RESULT_LEFT_OUT } from "@skein/protocol";
 
-/** The rows of session_messages as `createMessageRows` of the protocol makes them, in the words of sqlite. */
+/** The rows of session_messages in sqlite, equal to those of `createMessageRows` in the protocol. */
 
 const without = (json: string, keys: readonly string[]): string =>
   `json_remove(${json}, ${keys.map((key) => `'$.${key}'`).join(", ")})`;
@@ -57,7 +57,7 @@ const noticed = `json(case coalesce(
 const isFailed = "e.event_type = 'session.failed'";
 const truth = (condition: string): string => `json(case when ${condition} then 'true' else 'false' end)`;
 
-/** `dollars` says how many dollars an expression of micro-dollars is. */
+/** `dollars` converts an expression of micro-dollars to dollars. */
 const result = (dollars: (micros: string) => string): string => `json_patch(json_set(
   ${without("coalesce(e.body -> 'result', '{}')", RESULT_LEFT_OUT)},
   '$.subtype', coalesce(e.body ->> '$.result.subtype', case when ${isFailed} then e.body ->> 'stop_reason' else 'success' end),

@@ -3,20 +3,23 @@ import type { Database } from "./database.ts";
 import { toSession } from "./rows.ts";
 
 /**
- * Sessions as they were last read. A row is the same object until something is written to it, so that whoever reads it
- * again can keep what it made of it.
+ * Sessions as they were last read. A row is the same object until it changes, so that callers can keep what they
+ * derived from it.
  */
 export interface SessionCache {
-  /** All of these, or nothing if one of them has to be read. */
+  /** All of these sessions, or undefined if one of them must be read. */
   get(ids: readonly string[]): readonly Session[] | undefined;
-  /** A page that was read before, while nothing at all was written since. */
+  /** A page that was read before, if nothing was written since. */
   page(key: string): SessionPage | undefined;
   keepPage(key: string, page: SessionPage): void;
   /** The session of a row that was just read. */
   keep(row: Readonly<Record<string, unknown>>): Session;
   /** Called when this store changes the session. */
   forget(sessionId: string): void;
-  /** This store has written: another one of this process looks again, even in the same turn of the event loop. */
+  /**
+   * Called after a write of this store: other stores of this process check again, even in the same turn of the event
+   * loop.
+   */
   wrote(): void;
 }
 
@@ -40,14 +43,14 @@ export function createSessionCache(db: Database): SessionCache {
   let looked = -1;
 
   /**
-   * Forgets everything if another process has written. Asked once in each turn of the event loop: who asks later in the
-   * same turn had sent the question before it began, and cannot know of what was written since.
+   * Forgets everything if another process has written. Checked once per turn of the event loop: later requests of the
+   * same turn were sent before it began, so they need not see later writes.
    */
   function look(): void {
     if (looked === turn) return;
     looked = turn;
     setImmediate(() => (turn += 1));
-    // Only another connection's commits change this number. Which rows they changed is not asked.
+    // Only another connection's commits change this number. It does not say which rows changed.
     const version = db.get("pragma data_version")?.["data_version"];
     if (version !== seen) {
       kept.clear();

@@ -33,7 +33,7 @@ export interface SqliteStoreOptions {
 
 const DEFAULT_LIMIT = 50;
 const SWEEP_MS = 1000;
-/** More than any log has. */
+/** A sequence that no log reaches. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -42,9 +42,9 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the others; a
  * sweep each second covers what was not announced.
  *
- * An append costs what its pages cost (about 6 µs each, beside 90 µs for the flush), so it touches as few as possible: times
- * of change stand on the head, indexes are left alone where their column stays the same, and ids are found to be new by
- * writing them.
+ * The cost of an append is its number of pages (about 6 µs each, beside 90 µs for the flush), so it touches as few as
+ * possible: times of change are on the head, an index is not written if its column stays the same, and new ids are not
+ * looked up before they are written. Reasons: decision 003.
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;
@@ -123,7 +123,8 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       }
     },
 
-    // A lease is worth nothing without its holder, who is gone after a loss of power; what it wrote keeps its fence on the disk.
+    // A lease may be lost in a power failure, because its holder is gone then too. Appends of the holder keep the fence
+    // on the disk.
     claim: (options) => db.writeFleeting(() => leases.claim(options)),
     due: async (query) => leases.due(query),
     renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),

@@ -37,7 +37,9 @@ export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await
   return { items, cursor: rows.length > limit ? (rows[limit - 1]?.["cursor"] as string) : null };
 }
 
-/** Sessions in the order in which they last changed. Their heads have no index of that, which every append would write. */
+/**
+ * Sessions in the order of their last change. There is no index for it, because every append would have to write it.
+ */
 export function listChanged(db: Database, query: ChangedQuery): Page<ChangedSession> {
   const { tenant, since = "", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
   const [lastTime = "", lastId = ""] = cursor?.split(" ") ?? [];
@@ -77,7 +79,7 @@ export function summariesOf(db: Database, tenant: string, sessionIds: readonly s
   return db.all(SUMMARIES, JSON.stringify(sessionIds), tenant).map((row) => summaryOfRow(row as unknown as SummaryRow));
 }
 
-/** Which messages have the text costs a look at every message of the sessions: callers name few sessions at once. */
+/** The search reads every message of the sessions, so callers name few sessions at once. */
 const PLACES = `select session_id as sessionId, role, sequence, created_at, json from (
     select m.session_id, m.role, m.sequence, m.created_at,
       substr(m.content, max(1, instr(lowered(m.content), ?1) - ${BEFORE_TEXT}), ${AROUND_TEXT}) as json,

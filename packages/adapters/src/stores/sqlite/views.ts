@@ -18,7 +18,7 @@ const context = (sessionId: string, until: string): string => `(
       select max(sequence) from compactions where session_id = ${sessionId} and sequence <= ${until}), 0)
     order by 2, 3))`;
 
-/** How sqlite says what the rows of agent_runs are made of. */
+/** The sqlite expressions for the rows of agent_runs. */
 const actionSql: ActionSql = {
   logId: (n) => `e.position * ${ACTIONS_PER_EVENT} + ${n}`,
   timestamp: "e.created_at",
@@ -38,7 +38,7 @@ const actionSql: ActionSql = {
 /** An amount in dollars, from its micro-dollars and the pico-dollars that are left over. */
 const dollars = (micros: string, rest: string): string => `(${micros} + ${rest} / 1000000.0) / 1000000.0`;
 const part = (name: string): string => dollars(`r.${name}_micros`, `r.${name}_rest`);
-/** What is in no other part of a run's cost. */
+/** The rest of a run's cost that is in no other column. */
 const rest = (of: string): string =>
   `(r.cost_${of} - ${["input", "output", "cache_write", "cache_read"].map((name) => `r.${name}_${of}`).join(" - ")})`;
 

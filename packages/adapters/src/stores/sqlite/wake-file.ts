@@ -10,9 +10,11 @@ export interface WakeFile {
 const BATCH_MS = 5;
 
 /**
- * Watching the `-wal` file does not do: it changes before a commit can be seen, and the last change is never announced.
+ * Watching the `-wal` file does not work: it changes before a commit is visible, and the last change is never
+ * announced.
  *
- * A watch that cannot be had (too many of them, an odd file system) is no error: the store sweeps each second anyway.
+ * If the file cannot be watched (too many watches, an unusual file system), that is not an error: the store sweeps each
+ * second anyway.
  */
 export function openWakeFile(path: string, woken: () => void): WakeFile {
   const file = openSync(path, "a+", 0o600);
@@ -30,7 +32,7 @@ export function openWakeFile(path: string, woken: () => void): WakeFile {
     try {
       writeSync(handle, byte, 0, 1, 0);
     } catch {
-      // A full disk, say. What was committed is committed; the others find it by their sweep.
+      // For example on a full disk. The commit itself succeeded, and other processes find it by their sweep.
     }
   }
 

@@ -1,4 +1,4 @@
-/** Sessions of the unmodified Claude Agent SDK, with its own binary, adopted, forked, sent back and resumed. */
+/** Sessions of the unmodified Claude Agent SDK are adopted, forked, exported and resumed. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -126,7 +126,7 @@ afterAll(async () => {
 });
 
 describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () => {
-  test("has its conversation, its subagent, its cost and its checkpoints here", async () => {
+  test("an adopted session has its conversation, its subagent, its cost and its checkpoints", async () => {
     const { store, sessions } = await adopted();
     const session = await sessions.get(id);
     expect(session).toMatchObject({ status: "idle", outcome: "completed", total_runs: 2, working_directory: work });
@@ -143,19 +143,19 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect(checkpoints.map(({ files_modified }) => files_modified)).toEqual([[], [join(work, "made.txt")]]);
   });
 
-  test("goes back byte for byte, and the SDK's own reader finds what it found before", async () => {
+  test("an adopted session is written back byte for byte, and the SDK's own reader finds the same in it", async () => {
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     const [before, back] = [filesBelow(directory("first")), filesBelow(directory("second"))];
     expect([...before.keys()].some((path) => path.includes("/tool-results/"))).toBe(true);
     expect([...back.keys()].toSorted()).toEqual([...before.keys()].toSorted());
     for (const [path, bytes] of before) expect(back.get(path)?.equals(bytes), path).toBe(true);
-    // Again into the same place changes nothing, and a file that went another way is left alone.
+    // Exporting again changes nothing, and a file with other content is not overwritten.
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     expect(await readBy("second")).toEqual(await readBy("first"));
   });
 
-  test("is resumed by the SDK from the files that were sent back, and adopted again it has the new turn", async () => {
+  test("the SDK resumes an adopted session from the files that were written back, and adopting it again adds the new turn", async () => {
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("third"));
     const result = await say("Third turn:", [{ text: "Still here." }], { ...options("third"), resume: id });
@@ -165,12 +165,12 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     const grown = readClaudeSession(await getSession(id, { dataPath: directory("third"), cacheFolder: null }));
     const store = createMemoryStore();
     expect(await adopt(grown, { store, tenant: "default" })).toMatchObject({ total_runs: 3 });
-    // What is there went on: the older state of it is not written over it.
+    // The existing file is newer, so the older state does not overwrite it.
     const older = claudeFiles(id, await sessions.events(id));
-    expect(() => writeClaudeFiles(older, directory("third"))).toThrow(/went another way/);
+    expect(() => writeClaudeFiles(older, directory("third"))).toThrow(/exists already with other content/);
   });
 
-  test("forks at a message into a session that the SDK resumes without the parent, and not with what came later", async () => {
+  test("a fork of an adopted session is resumed by the SDK without its parent and without later messages", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[3]?.id ?? "" });
@@ -183,7 +183,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect(lastRequest()).not.toContain("The second answer.");
   });
 
-  test("forks at a message with open calls, which are closed: the API takes the conversation", async () => {
+  test("a fork at a message with open calls closes them, so that the API accepts the conversation", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[1]?.id ?? "" });

@@ -1,4 +1,4 @@
-/** A session of Claude Code becomes one of ours and goes back, byte for byte, on made-up data directories. */
+/** A session of Claude Code is adopted and exported again, byte for byte, on generated data directories. */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -43,7 +43,7 @@ interface Line extends JsonObject {
   readonly n: number;
 }
 
-/** A data directory with one session; each line hangs on the one before unless told otherwise. */
+/** A data directory with one session. By default each line has the previous one as its parent. */
 function dataWith(lines: readonly (Line | string)[], id = ID): string {
   const root = folder();
   const path = join(root, "projects", "-work-app", `${id}.jsonl`);
@@ -86,7 +86,7 @@ const result = (n: number, id: string, content: unknown = "done", more: JsonObje
 const types = (events: readonly Event[]): string[] => events.map(({ event_type }) => event_type);
 
 describe("a made-up data directory", { timeout: 120_000 }, () => {
-  test("every session comes back as it was, costs what the history counts, and every call has its result", async () => {
+  test("every adopted session is written back unchanged, costs what the history counts, and has a result for every call", async () => {
     const root = folder();
     const { sessions } = writeCorpus({ folder: root, files: 24, bytes: 3_000_000, seed: 7, subagentEvery: 3 });
     const before = filesIn(root);
@@ -216,7 +216,7 @@ describe("what the lines mean", () => {
     ]);
     expect(row).toMatchObject({ title: "look at a and b", working_directory: "/work/app", total_runs: 1 });
     expect(row.usage).toMatchObject({ input_tokens: 2000, output_tokens: 200 });
-    // Two calls at 3 and 15 dollars a million tokens.
+    // Two calls, at $3 (input) and $15 (output) per million tokens.
     expect(row.cost_micros).toBe(2 * (3000 + 1500));
     const { items } = await sessions.messages(row.id);
     expect(items.map(({ role }) => role)).toEqual([
@@ -229,7 +229,7 @@ describe("what the lines mean", () => {
     ]);
   });
 
-  test("what nobody typed begins a run if it is answered, and is no message otherwise", async () => {
+  test("a user line that nobody typed begins a run if the model answers it, and is not a message otherwise", async () => {
     const root = dataWith([
       typed(1, "<local-command-stdout>nothing</local-command-stdout>"),
       typed(2, "start it"),
@@ -242,7 +242,7 @@ describe("what the lines mean", () => {
     expect(row.total_runs).toBe(2);
   });
 
-  test("what was gone back behind is no part of the conversation, and was paid for", async () => {
+  test("answers that a rewind removed are not part of the conversation, but their cost counts", async () => {
     const root = dataWith([
       typed(1, "one"),
       spoke(2, "m1", text("first answer")),
@@ -258,7 +258,7 @@ describe("what the lines mean", () => {
     expect(row.total_runs).toBe(2);
   });
 
-  test("a compaction keeps what was said before it, and its summary is no message", async () => {
+  test("messages before a compaction are kept, and its summary is not a message", async () => {
     const root = dataWith([
       typed(1, "one"),
       spoke(2, "m1", text("first answer")),
@@ -274,7 +274,7 @@ describe("what the lines mean", () => {
     });
   });
 
-  test("a turn that was interrupted, one that failed and one that stopped in the middle end as what they are", async () => {
+  test("interrupted, failed and unfinished turns end with their own outcome", async () => {
     const root = dataWith([
       typed(1, "one"),
       spoke(2, "m1", text("I will")),
@@ -335,7 +335,7 @@ test("a session is adopted once: the second time it is here already, and nothing
   expect(await store.read(ID)).toEqual(events);
 });
 
-test("it begins with default permissions, whatever it was allowed to do elsewhere", async () => {
+test("an adopted session begins with default permissions, whatever it was allowed in Claude Code", async () => {
   const root = dataWith([typed(1, "hello", { permissionMode: "bypassPermissions" }), spoke(2, "m1", text("hi"))]);
   const { state } = await adopted(root, 0);
   expect(state.agent).toMatchObject({ name: "Claude Code", runtime: "claude-code" });

@@ -139,9 +139,9 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   }
 
   async function steer(line: string): Promise<"leave" | void> {
-    // Typed so soon that the session is only being made.
+    // Typed while the session is still being created.
     await named;
-    // The run is over in the meantime, or waits for an answer: then that is what was typed.
+    // The run has ended meanwhile or waits for an answer, so the text is a new prompt or the answer.
     if (!running || sessionId === undefined) return hear(line);
     const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
     steering.push(runId);

@@ -26,7 +26,7 @@ export const undo = historyCommand({
   async run({ screen, values, words, config, library }) {
     const options = { journalFolder: migrationsFolder(config) };
     if (values.list) {
-      const page = pageOf(listMigrations(options), library);
+      const page = pageOf(await listMigrations(options), library);
       if (values.json) await screen.json(page);
       else if (page.data.length === 0) await screen.print(styledText`No migrations.`);
       else {

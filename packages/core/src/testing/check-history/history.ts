@@ -1,6 +1,9 @@
 import type { Event, Message, MessageRow, Run, Session, Usage } from "@skein/protocol";
 
-/** Everything that is known about what happened: plain data, so that any rig can write it to a file and check it later. */
+/**
+ * Everything that is known about a campaign: plain data, so that any test rig can write it to a file and check it
+ * later.
+ */
 export interface History {
   /** What clients asked for and what they were told. */
   readonly operations: readonly Operation[];

@@ -3,7 +3,7 @@ import type { Claimed, Runtime } from "../../ports/runtime.ts";
 import { LEASE_LOST } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** What happens when a session is driven: for each prompt that waits, `work`. */
+/** What a drive does: `work` for each waiting prompt. */
 export interface CountingOptions {
   readonly store: Store;
   readonly ids: Ids;
@@ -48,7 +48,7 @@ export function createCountingRuntime(
       if (signal.reason === LEASE_LOST || Date.now() > clock.validUntil) return;
       if (!waits || signal.aborted) {
         const drivesSoFar = drives.get(sessionId) ?? 0;
-        // From here on another worker may have it.
+        // From here on another worker may have the session.
         active.delete(sessionId);
         return store.release(lease, { seen, dueAt: waits ? Date.now() : nextAt(sessionId, drivesSoFar) });
       }

@@ -115,7 +115,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("what was carried comes back after JSON as the provider wants it, with the results of the calls", async () => {
+    test("carried data is sent back after a round trip through JSON, with the results of the calls", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "It says: $LAST" }]);
       const { reply } = await ask(under.model(), first);
@@ -150,6 +150,16 @@ export function describeModel(
       expect(reply.estimated).toBeUndefined();
     });
 
+    test("a call is answered and counted with each setting of the cache", async () => {
+      const { under, call } = await world();
+      for (const cache of ["off", "short", "long"] as const) {
+        const { reply } = await ask(under.model(), call([{ text: cache }], { cache, system: cache.repeat(2000) }));
+        const counted = under.asked().at(-1)?.usage;
+        expect(textOf([...reply.content])).toBe(cache);
+        expect(reply.usage.cache_creation_input_tokens ?? 0).toBe(counted?.cache_creation_input_tokens ?? 0);
+      }
+    });
+
     test.each([
       ["a stream that is cut", { cut: { afterBytes: 600 } }],
       ["a stream that ends without its end", { endEarly: true }],
@@ -164,7 +174,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("a stream that is cut has told that it began, and counts less than a whole one", async () => {
+    test("a stream that is cut has reported its beginning, and counts less than a complete one", async () => {
       const { under, call } = await world();
       const { begun } = await failing(
         under.model(),
@@ -239,7 +249,7 @@ export function describeModel(
       for (const { id } of reply.content.filter(isToolUse)) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     });
 
-    test("what another model wrote is read where it can be, and left out visibly where not", async () => {
+    test("blocks of another model are sent if the model can read them, and otherwise left out visibly", async () => {
       const { under, call } = await world();
       const prompt = call([{ text: "One." }, { text: "Two." }, { text: "Three: $LAST" }]).turns;
       const turns: readonly Turn[] = [...prompt, ...FOREIGN];
@@ -252,7 +262,7 @@ export function describeModel(
       expect(JSON.stringify(body)).not.toContain("foreign thought");
     });
 
-    test("images of prompts and results are shown, or a sentence stands for them", async () => {
+    test("images of prompts and results are sent, or replaced by a sentence", async () => {
       const { under, call } = await world();
       const image = { type: "image", source: { type: "base64", media_type: "image/png", data: PIXEL } };
       const steps = [{ tools: [{ name: "read", input: {} }] }, { text: "Seen." }];

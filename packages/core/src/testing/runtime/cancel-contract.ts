@@ -13,7 +13,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   }
 
-  test("a cancel ends a run whose call is under way: the call gets one result, and what it began is not done again", async () => {
+  test("a cancel ends a run during a tool call: the call gets one result, and is not repeated", async () => {
     const { under, host, name } = fixture();
     const effect = name();
     const prompted = await fixture().run([{ tools: [under.calls.held(effect)] }, { text: "Never." }]);
@@ -26,7 +26,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     expect(under.asked(prompted.label)).toHaveLength(1);
   });
 
-  test("a cancel ends a run whose model says nothing, and the request with it", async () => {
+  test("a cancel ends a run whose model is silent, and its request", async () => {
     const { under, host } = fixture();
     const prompted = await fixture().run([{ text: "Never.", hang: true }]);
     await until(() => under.asked(prompted.label).length > 0);
@@ -179,7 +179,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that interrupts ends the run and takes its place, before those that wait", async () => {
+  test("a prompt that interrupts ends the run and runs before waiting prompts", async () => {
     const { under } = fixture();
     const { sessionId, prompted, effect } = await working();
     const queued = await fixture().prompt(sessionId, [{ text: "Queued." }]);

@@ -56,17 +56,17 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     await prompted.host.stop();
   }
 
-  test("a run that was taken up a few times without getting further is taken up once more, and ends well", async () => {
+  test("a run that was resumed a few times without progress is resumed once more, and completes", async () => {
     const prompted = await dying(PATIENCE - 1, beforeTheModel);
     expect(await fixture().answer(prompted)).toBe("At last.");
     await fixture().sound(prompted);
     await prompted.host.stop();
   });
 
-  test("a run that was taken up too often without getting further is given up, and the session goes on", async () =>
+  test("a run that was resumed too often without progress is given up, and the session continues", async () =>
     expectGivenUp(await dying(PATIENCE + 1, beforeTheModel)));
 
-  test("a run that was taken up too often is given up although the end of the run closes an open call", async () => {
+  test("a run that was resumed too often is given up although its end closes an open call", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, { steps: calling(name), after: ["tool.started", 1] });
     await expectGivenUp(prompted);
@@ -75,7 +75,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     expect(fixture().under.effects(name)).toBeLessThanOrEqual(1);
   });
 
-  test("a run that was taken up too often after somebody answered it is given up", async () => {
+  test("a run that was resumed too often after an answer is given up", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, {
       steps: calling(name),

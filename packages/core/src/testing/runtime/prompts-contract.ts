@@ -97,7 +97,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("the next prompt of a session is answered with the ones before it in mind", async () => {
+  test("the next prompt of a session is answered with the earlier messages as context", async () => {
     const { under } = fixture();
     const first = await fixture().run([{ text: "The yarn is blue." }]);
     await fixture().ended(first);

@@ -2,13 +2,14 @@
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { documentAt, documentOf, entriesIn, originalPart, unitOf } from "../port/files.ts";
-import type { HistorySource, Problem, Unit } from "../port/source.ts";
+import type { TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
 const threadName = /^T-[0-9a-f-]+\.json$/;
 
-export const amp: HistorySource = {
+export const amp: TranslatedSource = {
   name: "amp",
+  reads: "translated",
   roots: ({ env, homes }) =>
     env["AMP_DATA_DIR"] ? [env["AMP_DATA_DIR"]] : homes.map((home) => join(home, ".local", "share", "amp")),
   owns: (path) => entriesIn(join(path, "threads")).some(({ name }) => threadName.test(name)),

@@ -7,14 +7,15 @@ import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/v
 import { parseLine } from "../../scan/parse-line.ts";
 import { documentAt, eachLine, entriesIn, filesNamed, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
 import { appData } from "../port/places.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { getDefaultDataPath } from "../claude-code/discover/data-paths.ts";
 
 const sidecarName = /^local_[0-9a-f-]+\.json$/;
 
-export const claudeDesktop: HistorySource = {
+export const claudeDesktop: TranslatedSource = {
   name: "claude-desktop",
+  reads: "translated",
   roots(places) {
     const { env, platform } = places;
     const store = env["LOCALAPPDATA"];

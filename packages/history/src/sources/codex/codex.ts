@@ -3,15 +3,16 @@ import { basename, join } from "node:path";
 import { objectOf, stringOf, type Value } from "../../model/value.ts";
 import { eachLine, eachRecord, entriesIn, filesNamed, isFolder, originalLine, stampOf } from "../port/files.ts";
 import { readDatabase } from "../port/sqlite.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { createRollout } from "./rollout.ts";
 
 const rolloutName = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)\.jsonl(?:\.zst)?$/;
 
-export const codex: HistorySource = {
+export const codex: TranslatedSource = {
   name: "codex",
+  reads: "translated",
   roots: ({ env, homes }) => (env["CODEX_HOME"] ? [env["CODEX_HOME"]] : homes.map((home) => join(home, ".codex"))),
   owns: (path) =>
     isFolder(join(path, "archived_sessions")) ||

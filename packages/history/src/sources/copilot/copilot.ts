@@ -3,15 +3,16 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { objectOf, stringOf } from "../../model/value.ts";
 import { eachRecord, entriesIn, firstRecord, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createEvents, placeOf } from "./events.ts";
 import { callRows, type CallRow } from "./usage-rows.ts";
 import { chatSpans } from "./spans.ts";
 
 const marks = ['"session.', '"assistant.message"'];
 
-export const copilot: HistorySource = {
+export const copilot: TranslatedSource = {
   name: "copilot",
+  reads: "translated",
   roots: ({ env, homes }) =>
     env["COPILOT_HOME"] ? [env["COPILOT_HOME"]] : homes.map((home) => join(home, ".copilot")),
   owns: (path) => isFolder(join(path, "session-state")),

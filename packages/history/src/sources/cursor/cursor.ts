@@ -3,13 +3,14 @@ import { basename, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
 import { eachRecord, entriesIn, isFile, isFolder, originalLine, stampOf, unitOf } from "../port/files.ts";
 import { appData } from "../port/places.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { findComposers, isEditorDatabase, originalBubble, readComposer } from "./composers.ts";
 import { createTranscript } from "./transcript.ts";
 import { readText } from "./text-transcript.ts";
 
-export const cursor: HistorySource = {
+export const cursor: TranslatedSource = {
   name: "cursor",
+  reads: "translated",
   roots(places) {
     const { env, homes } = places;
     const given = env["CURSOR_CONFIG_DIR"];

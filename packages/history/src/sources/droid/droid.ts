@@ -11,11 +11,12 @@ import {
   originalLine,
   stampOf,
 } from "../port/files.ts";
-import type { HistorySource, Problem, Unit } from "../port/source.ts";
+import type { TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 
-export const droid: HistorySource = {
+export const droid: TranslatedSource = {
   name: "droid",
+  reads: "translated",
   roots: ({ homes }) => homes.map((home) => join(home, ".factory")),
   owns: (path) =>
     isFolder(join(path, "sessions")) &&

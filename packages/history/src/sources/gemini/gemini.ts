@@ -15,12 +15,13 @@ import {
   originalPart,
   stampOf,
 } from "../port/files.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { createChat } from "./chat.ts";
 
-export const gemini: HistorySource = {
+export const gemini: TranslatedSource = {
   name: "gemini",
+  reads: "translated",
   roots: ({ env, homes }) =>
     env["GEMINI_CLI_HOME"] ? [join(env["GEMINI_CLI_HOME"], ".gemini")] : homes.map((home) => join(home, ".gemini")),
   owns: (path) =>

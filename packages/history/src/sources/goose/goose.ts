@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
-import type { Found, HistorySource, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
-export const goose: HistorySource = {
+export const goose: TranslatedSource = {
   name: "goose",
+  reads: "translated",
   roots({ env, homes, platform }) {
     if (env["GOOSE_PATH_ROOT"]) return [join(env["GOOSE_PATH_ROOT"], "data", "sessions")];
     const windows = env["APPDATA"] ? [join(env["APPDATA"], "Block", "goose", "data", "sessions")] : [];

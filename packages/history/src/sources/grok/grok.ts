@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
 import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
-export const grok: HistorySource = {
+export const grok: TranslatedSource = {
   name: "grok",
+  reads: "translated",
   roots: ({ env, homes }) => (env["GROK_HOME"] ? [env["GROK_HOME"]] : homes.map((home) => join(home, ".grok"))),
   owns: (path) =>
     entriesIn(join(path, "sessions")).some(

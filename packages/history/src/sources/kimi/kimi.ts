@@ -3,14 +3,15 @@ import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { arrayOf, objectOf, stringOf } from "../../model/value.ts";
 import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createCliWire } from "./cli-wire.ts";
 import { createCodeWire } from "./code-wire.ts";
 
 const marks = ["StatusUpdate", "usage.record", "llm.request"];
 
-export const kimi: HistorySource = {
+export const kimi: TranslatedSource = {
   name: "kimi",
+  reads: "translated",
   roots: ({ env, homes }) => [
     ...(env["KIMI_SHARE_DIR"] ? [env["KIMI_SHARE_DIR"]] : homes.map((home) => join(home, ".kimi"))),
     ...(env["KIMI_CODE_HOME"] ? [env["KIMI_CODE_HOME"]] : homes.map((home) => join(home, ".kimi-code"))),

@@ -5,12 +5,12 @@ import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
 import { encodeProjectPath } from "../claude-code/discover/encode-project-path.ts";
 import { readHead } from "../port/head-writer.ts";
 import { lastTimeIn } from "../port/last-time.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { MirroredUnit, MirrorState } from "./mirror-state.ts";
 
 /** Where a mirror is, and of what. */
 export interface MirrorPlace {
-  readonly source: HistorySource;
+  readonly source: TranslatedSource;
   readonly root: string;
   readonly folder: string;
 }
@@ -67,7 +67,7 @@ export function claimsOf({ units }: Found): readonly string[] {
   return units.flatMap(({ extra }) => (typeof extra?.["claims"] === "string" ? [extra["claims"]] : []));
 }
 
-function headOf(source: HistorySource, unit: Unit, before: MirroredUnit | undefined): MirroredUnit {
+function headOf(source: TranslatedSource, unit: Unit, before: MirroredUnit | undefined): MirroredUnit {
   const { stamp, path, mtimeMs, head } = unit;
   const { cwd, parent } = head ? { cwd: head.cwd, parent: undefined } : readHead(source, unit);
   return {

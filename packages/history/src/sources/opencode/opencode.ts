@@ -3,15 +3,16 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
 import { entriesIn, isFile, isFolder, stampOf } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
-import type { Found, HistorySource, Problem, Unit } from "../port/source.ts";
-import { originalRow, readFirst } from "./first.ts";
-import { readSecond } from "./second.ts";
+import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
+import { originalRow, readFirst } from "./version-1.ts";
+import { readSecond } from "./version-2.ts";
 import { fileSession, originalFile } from "./stored-files.ts";
 
 const databaseName = /^opencode(?:-[A-Za-z0-9_.-]+)?\.db$/;
 
-export const opencode: HistorySource = {
+export const opencode: TranslatedSource = {
   name: "opencode",
+  reads: "translated",
   roots({ env, homes }) {
     const folders = env["XDG_DATA_HOME"]
       ? [join(env["XDG_DATA_HOME"], "opencode")]

@@ -2,11 +2,12 @@
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { eachRecord, entriesIn, filesNamed, isFolder, originalLine, unitOf } from "../port/files.ts";
-import type { HistorySource, Problem, Unit } from "../port/source.ts";
+import type { TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
-export const pi: HistorySource = {
+export const pi: TranslatedSource = {
   name: "pi",
+  reads: "translated",
   roots({ env, homes }) {
     const sessions = env["PI_CODING_AGENT_SESSION_DIR"];
     if (sessions) return [sessions];

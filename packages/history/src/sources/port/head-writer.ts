@@ -1,5 +1,5 @@
 /** Reads where a session belongs, and nothing of its conversation. */
-import type { HistorySource, Unit } from "./source.ts";
+import type { TranslatedSource, Unit } from "./source.ts";
 import { parentOf, type TranscriptWriter, type WriterHead } from "./transcript-writer.ts";
 
 /** Ends the reading of a session whose head is known. */
@@ -11,7 +11,7 @@ class HeadRead extends Error {
 const headRead = new HeadRead();
 
 /** The folder that the first line of a session has, and the session that it is a subagent of. */
-export function readHead(source: HistorySource, unit: Unit): WriterHead {
+export function readHead(source: TranslatedSource, unit: Unit): WriterHead {
   let cwd: string | null = null;
   let parent: WriterHead["parent"];
   const done = (): never => {

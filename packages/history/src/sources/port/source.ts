@@ -1,6 +1,7 @@
 /**
- * The port through which the history of another agent is read. A source says where its sessions are and translates one
- * session into lines of Claude Code's form; from there on, every function of the library works on it.
+ * The port through which the history of every agent is read. A source says where its sessions are. From transcripts in
+ * Claude Code's form on, every function of the library works the same. A source whose files have this form is read in
+ * place; any other translates each session into such lines, which a mirror keeps.
  */
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
@@ -14,7 +15,9 @@ export interface Places {
   readonly platform: NodeJS.Platform;
 }
 
-export interface HistorySource {
+export type HistorySource = InPlaceSource | TranslatedSource;
+
+interface SourceBase {
   /** The name in `--source` and in the column `source`. */
   readonly name: SourceName;
   /** The folders (or database files) in which the agent may have its data. They need not exist. */
@@ -23,10 +26,20 @@ export interface HistorySource {
   owns(path: string): boolean;
   /** The sessions of a root. It reads names, sizes and times, or the index of a database, and no conversation. */
   units(root: string): Found;
+  /** The original line, document or row that `from` of a line names. In place it is the line itself: `line 12`. */
+  original(unit: Unit, from: string): string | undefined;
+}
+
+/** A source whose data directories have Claude Code's form. Nothing of it is copied. */
+export interface InPlaceSource extends SourceBase {
+  readonly reads: "in-place";
+}
+
+/** A source with a form of its own. */
+export interface TranslatedSource extends SourceBase {
+  readonly reads: "translated";
   /** Writes one session. What cannot be read is reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
-  /** The original line, document or row that `from` of a translated line names. */
-  original(unit: Unit, from: string): string | undefined;
 }
 
 /** The sessions, and other files among them. */
@@ -41,7 +54,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** One session of another agent, before it is read. */
+/** One session or subagent, before it is read. */
 export interface Unit {
   /** Its id as the agent writes it. */
   readonly id: string;

@@ -2,13 +2,13 @@
 import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";
-import type { HistorySource, Unit } from "./source.ts";
+import type { TranslatedSource, Unit } from "./source.ts";
 import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWriter } from "./transcript-writer.ts";
 
 const call = newCall();
 
 /** The calls of a session. Its folder is the one of its first line, and `sessionId` is its parent's; empty if it has none. */
-export function readUsage(source: HistorySource, unit: Unit): FileUsage {
+export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
   const usage = usageFacet.start();
   let cwd = unit.head?.cwd ?? null;
   let isFirstLine = unit.head === undefined;

@@ -2,13 +2,14 @@
 import { basename, dirname, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { eachRecord, entriesIn, filesNamed, isFolder, originalLine, unitOf } from "../port/files.ts";
-import type { HistorySource, Problem, Unit } from "../port/source.ts";
+import type { TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
 const marks = ['"usageMetadata"'];
 
-export const qwen: HistorySource = {
+export const qwen: TranslatedSource = {
   name: "qwen",
+  reads: "translated",
   roots({ env, homes }) {
     const given = env["QWEN_RUNTIME_DIR"] || env["QWEN_HOME"];
     return given ? [given] : homes.map((home) => join(home, ".qwen"));

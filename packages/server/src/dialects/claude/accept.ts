@@ -17,7 +17,7 @@ import {
   locked,
   onlyQuestion,
 } from "./answer-by-prompt.ts";
-import type { AskedRun } from "./asked-run.ts";
+import type { AskedRun } from "./requested-run.ts";
 import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { promptContent } from "./prompt-content.ts";
@@ -181,7 +181,7 @@ export async function openGate(call: Caller): Promise<ClaudeGate> {
 
 /** Cancels the run in progress and every queued one. A run that has ended in the meantime is left alone. */
 async function makeWay({ sessions }: Caller, { sessionId, run, queue }: SessionState): Promise<void> {
-  const reason = "Another prompt took its place.";
+  const reason = "Another prompt replaced this run.";
   for (const runId of [...(run ? [run.runId] : []), ...queue.map(({ run_id }) => run_id)])
     await sessions.cancel(sessionId, { runId, reason }).catch((error: unknown) => {
       if (!isKnownError(error, "not_running")) throw error;

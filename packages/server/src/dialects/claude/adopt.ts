@@ -48,7 +48,7 @@ function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFi
 
 function adoptionOf({ shared }: RequestContext): Adoption {
   const { adoption } = shared.deps;
-  if (!adoption) throw new KnownError("not_found", "This server adopts no sessions.");
+  if (!adoption) throw new KnownError("not_found", "Adopting sessions is off on this server.");
   return adoption;
 }
 

@@ -162,7 +162,7 @@ async function rewind(
       message: dry_run ? "Nothing was changed." : "The files are as they were at the checkpoint.",
     };
   }
-  throw new ApiError("REQUEST_TIMEOUT", "The files were not brought back in time. The session will still try.");
+  throw new ApiError("REQUEST_TIMEOUT", "The files were not restored in time. The session continues to try.");
 }
 
 async function health(call: RequestContext) {

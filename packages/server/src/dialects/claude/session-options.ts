@@ -30,7 +30,10 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
   const { include_partial_messages, ...others } = given;
   const [name] = Object.keys(others);
   if (name !== undefined)
-    throw new KnownError("invalid", `${name}: This session is not Claude Code's. It works as its agent says.`);
+    throw new KnownError(
+      "invalid",
+      `${name}: This session does not run on Claude Code, so its agent decides this option.`,
+    );
   return include_partial_messages === undefined ? {} : { include_partial_messages };
 }
 

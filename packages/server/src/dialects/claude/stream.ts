@@ -5,7 +5,7 @@ import type { RequestContext, Caller, TAKEN_OVER } from "../../request-context.t
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 import { claudeSession } from "./accept.ts";
-import { type AskedRun, runAt } from "./asked-run.ts";
+import { type AskedRun, runAt } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 
 /** Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request said otherwise. */
@@ -88,7 +88,7 @@ function hasPartials({ agent, run }: SessionState): boolean {
 /** Cancels a run whose client has disconnected. */
 export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedRun): Promise<void> {
   // The run may have ended in the meantime.
-  await sessions.cancel(sessionId, { runId, reason: "The client that asked for it went away." }).catch(() => {});
+  await sessions.cancel(sessionId, { runId, reason: "The client disconnected." }).catch(() => {});
 }
 
 /** A frame as SSE. JSON has no raw line breaks, so the data is always one line. */

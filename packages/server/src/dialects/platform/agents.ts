@@ -171,7 +171,7 @@ function skillsNamed({ shared }: RequestContext, names: readonly string[]): read
   return shared.deps.skillsNamed(names);
 }
 
-/** The skills as the agent keeps them: what they are for. Their instructions stay where they are. */
+/** The skills as the agent stores them: name and description. Their instructions stay in their files. */
 function skillsPart(skills: readonly Skill[]): Pick<AgentConfig, "skills"> {
   return { skills: skills.map(({ name, description }) => ({ name, description })) };
 }
@@ -182,7 +182,7 @@ function skillSchema(skills: readonly Skill[]): Tool[] {
   return [{ name, description, input_schema: inputSchema }];
 }
 
-/** Whether a tool of an agent is the one that loads its skills, and not one of that name. */
+/** Whether a tool of an agent is the built-in one that loads skills, and not another tool of that name. */
 function isSkillTool({ config }: Agent, name: string): boolean {
   return name === SKILL_TOOL && (config.skills?.length ?? 0) > 0;
 }

@@ -1,9 +1,12 @@
 import { type Session, textOf } from "@skein/protocol";
 import type { RequestContext } from "../../request-context.ts";
 
-/** A prompt stands near the beginning of its log: after the session itself, and after what a fork copied. */
+/**
+ * How many events are read to find the first prompt, which is near the beginning: after the session's creation, and
+ * after the messages that a fork copied.
+ */
 const FIRST_EVENTS = 12;
-/** As many characters as a line of a list shows. */
+/** How many characters a line of a list shows. */
 const LONGEST = 200;
 
 /** The first prompt of each session that has no title, so that a list has a line for it. */

@@ -6,7 +6,7 @@ import type { Handlers, RequestContext } from "../../request-context.ts";
 /** How long the calls of a trial may take together. */
 const TRIAL_MS = 120_000;
 
-/** The models of the caller's tenant, and how they are reached. */
+/** The models of the caller's tenant, and their settings. */
 export const modelHandlers = {
   async listModels(_, { models, principal }) {
     const all = await models.list();
@@ -19,7 +19,8 @@ export const modelHandlers = {
     const before = (await models.reached()).get(name);
     const given = settings ?? (key === undefined ? undefined : (before?.settings ?? {}));
     if (given) {
-      if (!modelAdmin) throw new KnownError("invalid", "settings: This server takes names of models alone.");
+      if (!modelAdmin)
+        throw new KnownError("invalid", "settings: This server accepts only names of models, without settings.");
       const keeps = before?.keySecret !== undefined && given.key_env === undefined;
       modelAdmin.check({ tenant: principal.tenant, name, settings: given, hasKey: key !== undefined || keeps });
     }
@@ -31,7 +32,8 @@ export const modelHandlers = {
     const { models, principal, shared } = call;
     const { modelAdmin, models: catalog } = shared.deps;
     const { name } = await models.get(params.model_id);
-    if (!modelAdmin || !catalog) throw new KnownError("not_found", "This server asks no models.");
+    if (!modelAdmin || !catalog)
+      throw new KnownError("not_found", "This server calls no models, so it cannot try one.");
     await catalog.refresh(principal.tenant, { isUrgent: true });
     const data: ModelTrial[] = [];
     for await (const trial of modelAdmin.try(name, catalog.named(principal.tenant, name), endOf(call)))

@@ -47,7 +47,7 @@ export const runHandlers = {
   async getRunStep({ params: { step, ...params }, query: { attempt } }, call) {
     const run = await runIn(call, params);
     const { models } = call.shared.deps;
-    if (!models) throw new KnownError("not_found", "This server does not know what models are sent.");
+    if (!models) throw new KnownError("not_found", "This server calls no models, so it cannot show their requests.");
     await models.refresh(call.principal.tenant);
     const sent = sentRequests(await call.sessions.events(run.session_id), { run, step, attempt }, models);
     const named = attempt === undefined ? `step ${step}` : `attempt ${attempt} of step ${step}`;

@@ -86,7 +86,7 @@ export const sessionHandlers = {
     const events = await call.sessions.events(id);
     if (format !== "json") {
       const { adoption } = call.shared.deps;
-      if (!adoption) throw new KnownError("not_found", "This server writes no pages of sessions.");
+      if (!adoption) throw new KnownError("not_found", "This server exports sessions only as JSON. Use format=json.");
       const page = await adoption.pageOf(session, events, format);
       return savedFile(Buffer.from(page), `session-${id}.${format === "html" ? "html" : "md"}`);
     }
@@ -99,7 +99,7 @@ export const sessionHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Where a session stands whose prompt waits for its turn; undefined if it does not wait. */
+/** The position in the queue of a session whose prompt waits for its turn; undefined if it does not wait. */
 async function queuedOf({ shared }: RequestContext, session: Session): Promise<Standing | undefined> {
   if (session.status === "awaiting") return undefined;
   const { store, drivingQueue, queuedRun, largeSessions } = shared.deps;

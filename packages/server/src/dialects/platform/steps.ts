@@ -110,7 +110,7 @@ function end(steps: readonly ApiStep[], event: Event): void {
   }
 }
 
-/** The usage of a call that broke off. */
+/** The usage of an interrupted call. */
 function broken({ usage, cost, estimated, reserved_micros, simulated }: NonNullable<Of<"step.error">["data"]["lost"]>) {
   return {
     usage,

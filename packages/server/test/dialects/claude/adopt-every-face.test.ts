@@ -56,7 +56,7 @@ function plain(content: unknown): string {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? "").join("\n") : "";
 }
 
-test("library, /v1, /api/v1, SQL and the history of what is sent back tell the same conversation", async () => {
+test("the library, /v1, /api/v1, SQL and the exported files have the same conversation", async () => {
   writeFileSync(join(server.work, "note.txt"), "the yarn is blue\n");
   const read = { name: "Read", input: { file_path: join(server.work, "note.txt") } };
   // Begun on the one API, gone on with on the other, and then in a program.
@@ -160,7 +160,7 @@ function conversation(messages: Awaited<ReturnType<typeof getSession>>["messages
   });
 }
 
-test("a session of Claude Code that comes from elsewhere goes on here, forks here, and is resumed there", async () => {
+test("an adopted session of Claude Code continues and forks on the server, and is resumed in Claude Code", async () => {
   const elsewhere = folder();
   const options = (config: string): Options => ({
     cwd: server.work,

@@ -31,7 +31,7 @@ function files(folder: string): readonly string[] {
 }
 
 describe("skein adopt", { timeout: 120_000 }, () => {
-  test("takes a session by its index or the beginning of its id, and sessions export sends it back as it was", async () => {
+  test("skein adopt accepts an index or the beginning of an id, and sessions export writes the session back unchanged", async () => {
     const { home, ids } = atHome();
     const [first = "", second = ""] = ids;
     const byId = await skein(home, "adopt", first.slice(0, 8));
@@ -39,7 +39,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
     const byIndex = await skein(home, "adopt", "0", "--json");
     const [adopted] = lines(byIndex.out.length > 0 ? byIndex.out : "{}");
     if (byIndex.code === 0) expect(adopted).toMatchObject({ id: second });
-    else expect(byIndex.err).toContain("is here already");
+    else expect(byIndex.err).toContain("was adopted before");
 
     const [listed] = lines((await skein(home, "sessions", "show", first, "--json")).out);
     expect(listed).toMatchObject({ id: first, status: "idle", outcome: "completed" });
@@ -64,7 +64,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
     ["nothing", ["adopt"], 2, "Expected SESSION"],
     ["an export of nothing", ["sessions", "export", "--claude-code"], 2, "Expected SESSION"],
     ["a file for several", ["sessions", "export", "x", "--claude-code", "--output", "f"], 2, "several files"],
-  ])("says what is wrong with %s", async (_, args, code, words) => {
+  ])("skein adopt says what is wrong with %s", async (_, args, code, words) => {
     const { home } = atHome();
     const ended = await skein(home, ...args);
     expect(ended.code).toBe(code);
@@ -72,7 +72,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
     expect(ended.out).not.toMatch(SESSION);
   });
 
-  test("a session of another runtime has nothing to send back", async () => {
+  test("a session of another runtime has no files to export", async () => {
     const home = dataFolder();
     const run = await skein(home, "run", "hello");
     const id = /session ([0-9a-f-]{36})/.exec(run.err)?.[1] ?? "";
@@ -91,7 +91,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
       .map((path) => ({ path: path.slice(root.length + 1), content: readFileSync(path, "utf8") }));
   }
 
-  test("the files of a session make a session, in no folder that nobody opened, and come back as they were", async () => {
+  test("uploaded files make a session, without a folder that was not allowed, and are exported unchanged", async () => {
     const { home, ids } = atHome();
     const [id = ""] = ids;
     const { call } = await testServer();
@@ -109,7 +109,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
     expect([again.status, again.body.error.code]).toEqual([409, "ALREADY_EXISTS"]);
   });
 
-  test("names that lead elsewhere, files of two sessions and subagents alone are refused", async () => {
+  test("file names outside the session, files of two sessions and subagents alone are rejected", async () => {
     const { home, ids } = atHome();
     const [id = "", other = ""] = ids;
     const { call } = await testServer();
@@ -138,7 +138,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
     expect([refused.status, refused.body.error.message]).toEqual([403, 'This key does not have the scope "admin".']);
   });
 
-  test("another tenant's session is neither shown nor overwritten, and the answer does not tell that it is there", async () => {
+  test("another tenant's session is neither shown nor overwritten, and the answer does not reveal that it exists", async () => {
     const { home, ids } = atHome();
     const [id = ""] = ids;
     const files = uploadOf(home, id);

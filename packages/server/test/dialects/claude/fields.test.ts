@@ -202,7 +202,7 @@ test("the operator's token reaches the model as a bearer, that of a subscription
   }
 });
 
-test("runs wait for their turn where few processes may work, and idle ones end above the memory that they may take", async () => {
+test("runs wait if the number of processes is limited, and idle processes end above the memory limit", async () => {
   const server = await serving({ claude: { processes: { running: 1, idle: 4, ahead: 0, memoryMb: 256 } } });
   const { call, url, key } = server;
   const metric = async (name: string): Promise<number> => {

@@ -46,7 +46,7 @@ async function written(name: string) {
 
 const promptOf = (frames: readonly Frame[]): unknown => frames.find(({ data }) => data.type === "user")?.data["uuid"];
 
-test("each user message has a checkpoint, a dry run says what would change, and a rewind changes it", async () => {
+test("each user message has a checkpoint, a dry run lists the changes, and a rewind makes them", async () => {
   const { file, path, first, second } = await written("rewound");
   const checkpoints = await checkpointsOf(path);
   expect(checkpoints.map(({ user_message_uuid }) => user_message_uuid)).toEqual([promptOf(first), promptOf(second)]);
@@ -82,7 +82,7 @@ test("each user message has a checkpoint, a dry run says what would change, and 
   expect(read(file)).toBe(null);
 });
 
-test("a rewind works after a resume and after what others did to the file, and the session goes on", async () => {
+test("a rewind works after a resume and after changes by others, and the session continues", async () => {
   const { file, path } = await written("later");
   await all(server, `${path}/resume`, { prompt: scripted("later-three", [{ text: "Only words." }]) });
   writeFileSync(file, "somebody else\n");
@@ -105,7 +105,7 @@ test("a checkpoint of another session is not found, and a session without checkp
   }
 });
 
-test("files that cannot be brought back are said to be so, and the session stays usable", async () => {
+test("files that cannot be restored are reported, and the session stays usable", async () => {
   const cwd = join(server.work, "gone");
   mkdirSync(cwd);
   const file = join(cwd, "a.txt");

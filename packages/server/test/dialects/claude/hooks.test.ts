@@ -53,7 +53,7 @@ const resultOf = (frames: readonly Frame[]): string => String(only(frames, "resu
 const toldOf = (id: string): readonly Told[] => told.filter(({ session_id }) => session_id === id);
 const eventsOf = (id: string): readonly string[] => toldOf(id).map(({ hook_event }) => hook_event);
 
-test("hooks are called in their order with what happens, in both spellings, signed, and stand in the log", async () => {
+test("hooks are called in order, in both spellings, signed, and are in the log", async () => {
   const inner = scripted("hooked-inner", [{ text: "Inside." }]);
   const task = {
     tools: [{ name: "Task", input: { description: "Look", prompt: inner, subagent_type: "general-purpose" } }],
@@ -136,7 +136,7 @@ const FIRED = [
   "SessionEnd",
 ];
 
-test("every event that Claude Code fires here is heard of over HTTP, and what is decided holds", async () => {
+test("every event that Claude Code fires calls its hook over HTTP, and the decisions are obeyed", async () => {
   answers.set("PermissionRequest", { decision: "allow" });
   const file = join(server.work, "asked.txt");
   writeFileSync(join(server.work, "CLAUDE.md"), "The yarn is blue.");
@@ -173,7 +173,7 @@ test("every event that Claude Code fires here is heard of over HTTP, and what is
   await expect.poll(() => FIRED.filter((event) => !eventsOf(id).includes(event)), PATIENCE).toEqual([]);
 });
 
-test("people are told that a session waits for them, and a hook that says ask asks them", async () => {
+test("people are notified that a session waits for them, and a hook that answers ask asks them", async () => {
   const file = join(server.work, "told.txt");
   answers.set("touch ask", { decision: "ask" });
   const stream = await open(server, "/api/v1/query", {
@@ -198,7 +198,7 @@ test("people are told that a session waits for them, and a hook that says ask as
   expect(existsSync(file)).toBe(false);
 });
 
-test("where a hook that decides does not answer, the answer is no; others go on", async () => {
+test("if a hook that decides does not answer, the answer is no; without other answers the session continues", async () => {
   const nobody = "http://127.0.0.1:9/hook";
   const file = join(server.work, "closed");
   const frames = await all(server, "/api/v1/query", {

@@ -39,7 +39,7 @@ test("a resume is a stream of init, messages, result and done, each with its pla
   expect(body).toMatchObject({ id, status: "completed", total_turns: 1, parent_session_id: null });
 });
 
-test("a stream that broke goes on after its Last-Event-ID, and nothing is asked twice", async () => {
+test("a broken stream continues after its Last-Event-ID, and no model call is repeated", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   const body = { prompt: scripted("Hello.", [{ text: "One." }]) };
@@ -64,7 +64,7 @@ test("a stream that broke goes on after its Last-Event-ID, and nothing is asked 
     );
 });
 
-test("a resume that is sent again with its key is the same run", async () => {
+test("a resume that is repeated with its Idempotency-Key is the same run", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const body = { prompt: scripted("Hello.", [{ text: "One." }]) };
@@ -89,7 +89,7 @@ test("partial frames come while a message is made, without an id, and the messag
   expect(JSON.stringify(body)).not.toContain("partial");
 });
 
-test("one run at a time: a resume meanwhile is 409 SESSION_LOCKED, an interrupt ends the run, and then it is 404", async () => {
+test("a resume during a run is 409 SESSION_LOCKED, an interrupt ends the run, and a second interrupt is 404", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const running = await open(server, `${path}/resume`, { prompt: scripted("Wait.", [{ hang: true }]) });
@@ -109,7 +109,7 @@ test("one run at a time: a resume meanwhile is 409 SESSION_LOCKED, an interrupt 
   expect(only(next, "done").data).toEqual({ reason: "completed" });
 });
 
-test("a client that goes away leaves the run alone, unless it said otherwise", async () => {
+test("a run continues when its client disconnects, unless the request said otherwise", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const steps = [{ text: "Slow.", delayMs: 200 }];
@@ -126,7 +126,7 @@ test("a client that goes away leaves the run alone, unless it said otherwise", a
   expect(only(await all(server, `${path}/stream`), "done").data).toEqual({ reason: "interrupted" });
 });
 
-test("a fork has what was said up to a message, goes on by itself, and leaves its parent as it was", async () => {
+test("a fork has the messages up to a message, continues on its own, and does not change its parent", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   const first = await all(server, `${path}/resume`, { prompt: scripted("One.", [{ text: "First." }]) });
@@ -169,7 +169,7 @@ test("an open await is a question, and `answer` ends it inside the run", async (
   expect((await server.call("POST", `${path}/answer`, { answer: "Again" })).status).toBe(404);
 });
 
-test("single answers at the end, or when the run can only go on with an answer", async () => {
+test("single responds at the end of a run, or when the run needs an answer", async () => {
   const server = await testServer();
   const { id } = await begun(server, { frontend_tools: [ask] });
   const single = (prompt: string) => server.call("POST", "/api/v1/query/single", { prompt, session_id: id });
@@ -191,7 +191,7 @@ test("single answers at the end, or when the run can only go on with an answer",
   await all(server, `/api/v1/sessions/${id}/stream`);
 });
 
-test("single says that a run takes too long, and the run goes on", async () => {
+test("single reports that a run takes too long, and the run continues", async () => {
   const server = await testServer({ limits: { answerMs: 300 } });
   const { id, path } = await begun(server);
   const prompt = scripted("Hang.", [{ hang: true }]);
@@ -299,7 +299,7 @@ test("the socket takes prompts under both names, interrupts, answers and a promp
   socket.close();
 });
 
-test("what is wrong is said in the one error body, with the Claude API's codes", async () => {
+test("errors have one format, with the Claude API's codes", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const codeOf = async (method: string, at: string, body?: unknown): Promise<readonly unknown[]> => {
@@ -340,7 +340,7 @@ test("a request without a body may say that it is JSON, and one that needs a bod
   expect(await send("DELETE", path)).toEqual([204, null]);
 });
 
-test("a key that has no stream left begins nothing", async () => {
+test("a key at its limit of streams begins no run", async () => {
   const server = await testServer({ limits: { streams: 1 } });
   const { path } = await begun(server);
   const first = await open(server, `${path}/resume`, { prompt: scripted("Wait.", [{ hang: true }]) });
@@ -355,7 +355,7 @@ test("a key that has no stream left begins nothing", async () => {
   await first.end();
 });
 
-test("a key that asks too often is told so in the Claude API's words", async () => {
+test("the rate limit of a key is reported in the format of the Claude API", async () => {
   const server = await testServer({ limits: { requestBurst: 3, requestsPerSecond: 0.01 } });
   const codes = [];
   for (let index = 0; index < 5; index++) {

@@ -161,7 +161,7 @@ test.each(["sonnet[1m]", "opusplan", "us.anthropic.claude-sonnet-4-5-20250929-v1
   },
 );
 
-test("settings of a project count only if they are asked for", async () => {
+test("settings of a project are used only if they are requested", async () => {
   const project = join(server.work, "with-settings");
   mkdirSync(project);
   writeFileSync(join(project, "CLAUDE.md"), "The password is swordfish.\n");
@@ -191,7 +191,7 @@ test("an MCP server of the operator is named, its tools run, and one that is dea
   });
 });
 
-test("before a run the server says what a session would have, and what requests may name", async () => {
+test("before a run the server lists what a session would have, and what requests may name", async () => {
   const project = join(server.work, "offering");
   mkdirSync(join(project, ".claude/commands"), { recursive: true });
   mkdirSync(join(project, ".claude/skills/darn"), { recursive: true });
@@ -232,7 +232,7 @@ test("before a run the server says what a session would have, and what requests 
   expect((await server.call("GET", "/api/v1/offer?cwd=/etc")).status).toBe(403);
 });
 
-test("continue_conversation goes by the folder", async () => {
+test("continue_conversation continues the last session of the folder", async () => {
   const [here, there] = ["here", "there"].map((name) => join(server.work, name)) as [string, string];
   for (const folder of [here, there]) mkdirSync(folder);
   const id = only(await query({ prompt: scripted("here", [{ text: "Here." }]), cwd: here }), "init").data.session_id;
@@ -258,7 +258,7 @@ test("type json is any JSON object", async () => {
   expect(only(frames, "result").data["structured_output"]).toEqual({ anything: [1, 2] });
 });
 
-test("a fork may change what its session had, and inherits the rest", async () => {
+test("a fork may change options of its session, and inherits the others", async () => {
   const project = join(server.work, "project");
   const first = await query({
     prompt: scripted("inherit", [{ text: "Hi." }]),

@@ -59,7 +59,7 @@ test("a question keeps its tool_use in the message, and `answer` reaches the age
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1, status: "completed" });
 });
 
-test("a resume while a question is open is its answer: the same run goes on, in both streams", async () => {
+test("a resume while a question is open is its answer: the same run continues, in both streams", async () => {
   const { stream, id, question } = await asking("resume-answers");
   const other = await server.call("POST", `${path(id)}/answer`, { answer: "x", tool_use_id: "toolu_other" });
   expect([other.status, other.body.error.message]).toEqual([
@@ -77,7 +77,7 @@ test("a resume while a question is open is its answer: the same run goes on, in 
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
-test("a resume that answered is sent again with its key, and is no new prompt", async () => {
+test("a resume that answered a question and is repeated with its key is not a new prompt", async () => {
   const { stream, id } = await asking("answer-again");
   const key = { "idempotency-key": "answer-again" };
   const first = await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" }, key);
@@ -86,7 +86,7 @@ test("a resume that answered is sent again with its key, and is no new prompt", 
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
-test("over the socket a question is answered by a prompt, in its own words too", async () => {
+test("over the socket a prompt answers a question, also with free text", async () => {
   const socket = await talk(server);
   socket.send({ type: "prompt", content: asks("socket-answers") });
   await socket.until(({ event }) => event === "question");
@@ -134,7 +134,7 @@ test("in the default mode a tool waits for permission: allowed it runs, denied i
   socket.close();
 });
 
-test("control changes the mode of a run that is under way, and holds from then on", async () => {
+test("control changes the mode of a run in progress and of later runs", async () => {
   const write = (file: string) => ({ tools: [{ name: "Write", input: { file_path: file, content: "x" } }] });
   const [one, two, three] = ["one", "two", "three"].map((name) => join(server.work, `control-${name}`)) as [
     string,
@@ -168,7 +168,7 @@ test("control changes the mode of a run that is under way, and holds from then o
   expect([nothing.status, nothing.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
 });
 
-test("a run that leaves fields out never has more rights: resume and fork keep the session's own", async () => {
+test("a run without options never has more rights: resume and fork keep those of the session", async () => {
   const first = await open(server, "/api/v1/query", {
     prompt: scripted("rights", [{ text: "Begun." }]),
     permission_mode: "plan",
@@ -186,7 +186,7 @@ test("a run that leaves fields out never has more rights: resume and fork keep t
   socket.close();
 });
 
-test("an interrupt ends the run at once, and the next one is not touched by it", async () => {
+test("an interrupt ends the run at once, and does not affect the next one", async () => {
   const stream = await open(server, "/api/v1/query", {
     prompt: scripted("interrupt", [
       { tools: [{ name: "Bash", input: { command: "timeout 60 tail -f /dev/null" } }] },
@@ -208,7 +208,7 @@ test("an interrupt ends the run at once, and the next one is not touched by it",
     );
 });
 
-test("one run at a time: a second prompt is 409 or waits for its turn, a client that goes away leaves the run alone, and a socket takes it up", async () => {
+test("a second prompt during a run is 409 or waits, the run continues when its client disconnects, and a socket can follow it", async () => {
   const first = await open(server, "/api/v1/query", { prompt: scripted("locked", [{ text: "Slow.", delayMs: 1500 }]) });
   const { data } = await first.until(({ event }) => event === "init");
   const id = data.session_id;
@@ -243,7 +243,7 @@ test("one run at a time: a second prompt is 409 or waits for its turn, a client 
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 2 });
 });
 
-test("a plan is shown to whoever decides about it", async () => {
+test("a plan is shown to the person who decides about it", async () => {
   const first = await all(server, "/api/v1/query", {
     prompt: scripted("plan-file", [{ text: "I think." }]),
     permission_mode: "plan",
@@ -264,7 +264,7 @@ test("a plan is shown to whoever decides about it", async () => {
   expect(resultOf(await stream.end())).toContain("Not yet.");
 });
 
-test("a run that waits for an answer can be interrupted, and one ends with its client if that asked for it", async () => {
+test("a run that waits for an answer can be interrupted, and ends with its client if the request asked for that", async () => {
   const { stream, id } = await asking("unanswered");
   expect((await server.call("POST", `${path(id)}/interrupt`)).status).toBe(200);
   expect(only(await stream.end(), "done").data).toEqual({ reason: "interrupted" });

@@ -62,7 +62,7 @@ async function expectRefused(id: string, cwd: string): Promise<void> {
   socket.close();
 }
 
-test("a key without the scope admin does not go on with a session that bypasses permissions, and may do so in another mode", async () => {
+test("a key without the scope admin cannot continue a session that bypasses permissions, except in another mode", async () => {
   const options = { permission_mode: "bypassPermissions", sandbox: { enabled: true }, cwd: server.work };
   const id = await begun(options);
   await expectRefused(id, server.work);
@@ -82,7 +82,7 @@ test("a key without the scope admin does not go on with a session that bypasses 
   expect(only(fork, "done").data["reason"]).toBe("error");
 });
 
-test("nor with one that was switched to that mode", async () => {
+test("a key without the scope admin cannot continue a session that was switched to bypassing permissions", async () => {
   const id = await begun({ sandbox: { enabled: true } });
   const path = `/api/v1/sessions/${id}`;
   const change = { type: "permission_mode_change", permission_mode: "bypassPermissions" };

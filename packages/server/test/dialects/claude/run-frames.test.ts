@@ -111,7 +111,7 @@ async function followed() {
   };
 }
 
-test("a piece of the next message waits until the results before it are there", async () => {
+test("a partial message waits until the results before it were sent", async () => {
   const { ids, piece, order, answerTool, end } = await followed();
   await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
   piece(2, ids());
@@ -121,7 +121,7 @@ test("a piece of the next message waits until the results before it are there", 
   await end();
 });
 
-test("a piece of a message that is whole already is not shown", async () => {
+test("a partial message is not sent after its complete message", async () => {
   const { said, piece, order, answerTool, end } = await followed();
   await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
   piece(1, said);
@@ -131,7 +131,7 @@ test("a piece of a message that is whole already is not shown", async () => {
   await end();
 });
 
-test("a prompt that steers the run is shown with its words, though it was accepted for another one", async () => {
+test("a prompt that steers the run is sent with its text, although it was accepted for another run", async () => {
   const { frames, order, answerTool, steer, end } = await followed();
   await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
   await answerTool();
@@ -142,7 +142,7 @@ test("a prompt that steers the run is shown with its words, though it was accept
   await end();
 });
 
-test("a session that is gone when its stream begins is said to be gone", async () => {
+test("a session that was deleted before its stream begins is reported as deleted", async () => {
   const ids = createIds();
   const store = createMemoryStore();
   const frames: StreamEvent[] = [];

@@ -1,4 +1,4 @@
-/** What comes over HTTP and goes into a child process: a program in the place of Claude Code tells what really reached it. */
+/** What of a request reaches a child process. A stub in place of Claude Code records it. */
 import {
   existsSync,
   mkdirSync,
@@ -56,7 +56,7 @@ const refused = async (body: object, path = "/api/v1/query"): Promise<[number, s
 const VALIDATION = [422, "VALIDATION_ERROR"];
 
 test.each(['--settings={"hooks":{}}', "-p", "../../x", "a;touch /tmp/p", "$(id)", "x".repeat(1024), "\0", ""])(
-  "the session id %j is none",
+  "the session id %j is rejected",
   async (id) => {
     expect(await refused({ session_id: id })).toEqual(VALIDATION);
     const path = `/api/v1/sessions/${encodeURIComponent(id)}`;
@@ -110,7 +110,7 @@ test.each([
   [{ extra_args: { "dangerously-skip-permissions": null } }, "arg_not_allowed"],
   [{ permission_mode: "bypassPermissions", sandbox: { enabled: true } }, "not_allowed"],
   [{ cwd: "/etc" }, "not_allowed"],
-])("a log that says %j is not believed", async (claude, code) => {
+])("a log with %j is not trusted", async (claude, code) => {
   const agent = await server.call("POST", "/v1/agents", { name: "Weaver", runtime: "claude-code" });
   const session = await server.call("POST", "/v1/sessions", { agent_id: agent.body.id });
   const { body } = await server.call("GET", `/v1/sessions/${session.body.id}/export`);
@@ -178,7 +178,7 @@ test("no secret is in arguments, logs, errors or events; the child has an enviro
   expect(JSON.stringify(events)).toContain("secret:");
 });
 
-test("nor is one after a real session with hooks and MCP servers, in what is stored or in what a transcript keeps", async () => {
+test("no secret is stored or in a transcript after a real session with hooks and MCP servers", async () => {
   const sink = createServer(
     (request, response) => void request.resume().on("end", () => response.writeHead(404).end()),
   );
@@ -223,7 +223,7 @@ test("nor is one after a real session with hooks and MCP servers, in what is sto
   }
 });
 
-test("a folder's own settings do nothing unless they are asked for", async () => {
+test("a folder's own settings are ignored unless they are requested", async () => {
   const real = await claudeServer();
   try {
     const project = join(real.work, "project");
@@ -275,7 +275,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   },
 );
 
-/** Of the processes that have to do with this test. */
+/** Only processes of this test are looked at. */
 function commandLines(mark: string): readonly string[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {

@@ -78,7 +78,7 @@ test("a query is init, messages with every block, result and done, and the ids a
   expect((await server.call("GET", "/api/v1/sessions?user=bob")).body).toMatchObject({ total: 0 });
 });
 
-test("a resume goes on with all that was said, by its own route and by session_id, and turns and cost add up", async () => {
+test("a resume continues the conversation, by its own route and by session_id, and turns and cost add up", async () => {
   const id = sessionOf(await query({ prompt: scripted("resume-1", [{ text: "My name is Ariadne." }]) }));
   const second = await all(server, `/api/v1/sessions/${id}/resume`, {
     prompt: scripted("resume-2", [{ text: "Two." }]),
@@ -106,7 +106,7 @@ test("a resume goes on with all that was said, by its own route and by session_i
   expect(costs[1]?.["total_cost_usd"]).toBeLessThan(costs[1]?.["session_total_cost_usd"] as number);
 });
 
-test("a fork goes on in a copy, at its end or at a message, and its parent stays as it was", async () => {
+test("a fork continues in a copy, at its end or at a message, and does not change its parent", async () => {
   const first = await query({ prompt: scripted("fork-1", [{ text: "The yarn is red." }]), max_turns: 7 });
   const id = sessionOf(first);
   await all(server, `/api/v1/sessions/${id}/resume`, { prompt: scripted("fork-2", [{ text: "The needle is long." }]) });
@@ -144,7 +144,7 @@ test("continue_conversation takes the tenant's latest session of the folder", as
   expect(JSON.stringify(server.requests("continue-3")[0]?.messages)).toContain("Latest.");
 });
 
-test("single is the whole run in one answer", async () => {
+test("single returns the whole run in one response", async () => {
   const prompt = scripted("single", [
     { text: "Looking.", tools: [{ name: "Bash", input: { command: "echo one" } }] },
     { text: "Found $LAST." },
@@ -166,7 +166,7 @@ test("single is the whole run in one answer", async () => {
   });
 });
 
-test("the end of the turns is said, and an error of the model too", async () => {
+test("the limit of turns and an error of the model are reported", async () => {
   const turn = { text: "On.", tools: [{ name: "Bash", input: { command: "echo x" } }] };
   const limited = await query({ prompt: scripted("turns", [turn, turn, turn]), allowed_tools: ["Bash"], max_turns: 1 });
   expect(only(limited, "result").data).toMatchObject({
@@ -189,7 +189,7 @@ test("the end of the turns is said, and an error of the model too", async () => 
   expect(textOf(again)).toBe("Fine.");
 });
 
-test("structured output is in the result, and what does not fit is an error: 422 from single, an error in the stream, also of a resume", async () => {
+test("structured output is in the result, and an answer that does not match is an error: 422 from single, an error in the stream, also after a resume", async () => {
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const output_format = { type: "json_schema", schema };
   const good = { tools: [{ name: "StructuredOutput", input: { colour: "blue" } }] };
@@ -219,7 +219,7 @@ test("structured output is in the result, and what does not fit is an error: 422
   expect(only(resumed, "result").data).toMatchObject({ is_error: false, structured_output: { count: 3 } });
 });
 
-test("pieces of a message come after everything that was before it, and before the message itself", async () => {
+test("partial messages are sent after all earlier messages, and before the complete message", async () => {
   const turn = (n: number) => ({ text: `Part ${n}.`, tools: [{ name: "Bash", input: { command: `echo ${n}` } }] });
   const frames = await query({
     prompt: scripted("pieces", [turn(1), turn(2), { text: "End." }]),
@@ -240,7 +240,7 @@ test("pieces of a message come after everything that was before it, and before t
     if (kind === "piece") expect(said[index + 1]).toEqual(["assistant", uuid]);
 });
 
-test("a key for the request begins one session, however often it is sent", async () => {
+test("a request with an Idempotency-Key begins one session, however often it is sent", async () => {
   const body = { prompt: scripted("once", [{ text: "Once." }]) };
   const key = { "idempotency-key": "query-once" };
   const first = await query(body, key);
@@ -249,7 +249,7 @@ test("a key for the request begins one session, however often it is sent", async
   await expect(query({ prompt: "Another." }, key)).rejects.toMatchObject({ status: 422, code: "key_reused" });
 });
 
-test("a broken stream of a query is taken up with its Last-Event-ID", async () => {
+test("a broken stream of a query continues with its Last-Event-ID", async () => {
   const body = {
     prompt: scripted("taken-up", [
       { text: "A.", tools: [{ name: "Bash", input: { command: "echo b" } }] },
@@ -266,7 +266,7 @@ test("a broken stream of a query is taken up with its Last-Event-ID", async () =
   expect((await server.call("GET", `/api/v1/sessions/${sessionId}`)).body).toMatchObject({ total_turns: 1 });
 });
 
-test("what was said is kept as user, assistant, system and result, and tells the stream again", async () => {
+test("messages are stored as user, assistant, system and result, and the stream can be made from them again", async () => {
   const frames = await query({
     prompt: scripted("kept", [
       { text: "Kept.", tools: [{ name: "Bash", input: { command: "echo k" } }] },
@@ -324,7 +324,7 @@ test("nothing of a deleted session stays in Claude Code's folder, images include
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);
 });
 
-test("the model's session over /v1 is the same session", async () => {
+test("a session of /api/v1 is the same session over /v1", async () => {
   const id = sessionOf(await query({ prompt: scripted("faces", [{ text: "Seen." }]) }));
   const { body } = await server.call("GET", `/v1/sessions/${id}`);
   expect(body).toMatchObject({ id, status: "completed", model: "claude-sonnet-5-5" });
@@ -338,7 +338,7 @@ test("the model's session over /v1 is the same session", async () => {
   expect(textOf(await all(server, `/api/v1/sessions/${id}/stream`))).toBe("Again.");
 });
 
-test("health says how each dependency is, to those with a key", async () => {
+test("health reports the state of each dependency to callers with a key", async () => {
   const { body } = await server.call("GET", "/api/v1/health");
   expect(body).toMatchObject({
     status: "ok",

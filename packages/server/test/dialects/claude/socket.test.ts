@@ -19,14 +19,14 @@ async function refused(url: string, headers: Readonly<Record<string, string>>): 
   });
 }
 
-test("nobody is let in without a key, with a wrong one, or from a page of another site", async () => {
+test("a socket is rejected without a key, with a wrong key, and from a page of another site", async () => {
   const { url, key } = await testServer();
   expect(await refused(url, {})).toBe(401);
   expect(await refused(url, { "x-api-key": `${key}x` })).toBe(401);
   expect(await refused(url, { "x-api-key": key, origin: "https://evil.example" })).toBe(403);
 });
 
-test("a key that may only read is let in and may not speak; what cannot be read is said to be so", async () => {
+test("a read-only key may connect but not send prompts, and invalid messages are reported", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const server = await testServer({ store });
   const own = await openStore(store);
@@ -44,7 +44,7 @@ test("a key that may only read is let in and may not speak; what cannot be read 
   socket.close();
 });
 
-test("what is said over the socket is heard in its order: an interrupt is for the prompt before it", async () => {
+test("messages of a socket are handled in order: an interrupt is for the prompt before it", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
   const socket = await talk(server);
@@ -58,7 +58,7 @@ test("what is said over the socket is heard in its order: an interrupt is for th
   socket.close();
 });
 
-test("a server that stops tells its sockets and whoever waits, as when a session is deleted, and ends its streams without an end of the run", async () => {
+test("a server that stops tells its sockets and waiting requests, and ends its streams without an end of the run", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
   const socket = await talk(server);
@@ -85,7 +85,7 @@ test("a server that stops tells its sockets and whoever waits, as when a session
   expect(frames.at(-1)).toMatchObject({ event: "error", data: { code: "SERVICE_UNAVAILABLE" } });
 });
 
-test("a stream in which nothing happens has comments that keep it open", async () => {
+test("an idle stream is kept open by comments", async () => {
   const server = await testServer({ limits: { heartbeatMs: 20 } });
   const { id } = await session(server.call);
   const stream = await open(server, `/api/v1/sessions/${id}/resume`, { prompt: scripted("Hang.", [{ hang: true }]) });

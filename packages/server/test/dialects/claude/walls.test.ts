@@ -7,7 +7,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, only } from "./world.ts";
 
-describe.skipIf(!hasBubblewrap)("a server that requires a sandbox", () => {
+describe.skipIf(!hasBubblewrap)("a server with a required sandbox", () => {
   let server: ClaudeServer;
   beforeAll(async () => {
     server = await claudeServer({ policy: { sandbox: "required" } });

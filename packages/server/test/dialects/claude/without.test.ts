@@ -10,7 +10,7 @@ import { testServer } from "../../world.ts";
 import { claudeServer } from "./server.ts";
 import { all } from "./world.ts";
 
-test("a server without Claude Code says so, and shows what is there", async () => {
+test("a server without Claude Code says so, and shows existing sessions", async () => {
   const server = await claudeServer({ claudeCode: false });
   onTestFinished(() => server.close());
   const health = await server.call("GET", "/api/v1/health");
@@ -36,7 +36,7 @@ test("without a key of the model's API Claude Code talks to the simulator, like 
   expect(String(body["result"])).not.toBe("");
 });
 
-test("where the SDK or its program is not installed, a sentence says what to do", () => {
+test("if the SDK or its program is not installed, an error says what to do", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-without-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const from = pathToFileURL(`${folder}/index.js`).href;

@@ -62,7 +62,7 @@ async function run(server: TestServer, agent: Record<string, unknown> = {}) {
   return made;
 }
 
-test("a session that begins, runs and ends is told with its row and with where its log ends", async () => {
+test("a session that begins, runs and ends is announced with its row and its last sequence", async () => {
   const server = await testServer();
   let made: Promise<Awaited<ReturnType<typeof run>>> | undefined;
   const seen = await until(server, finishedRun, { onOpen: () => (made = run(server)) });
@@ -78,7 +78,7 @@ test("a session that begins, runs and ends is told with its row and with where i
   expect(new Set(sequences).size).toBe(sequences.length);
 });
 
-test("filters by agent; other tenants are not told; what is no query is 422", async () => {
+test("changes are filtered by agent, other tenants get none, and an invalid query is 422", async () => {
   const store = await storeOf("sqlite", folder());
   const server = await testServer({ store });
   const opened = await openStore(store);
@@ -97,7 +97,7 @@ test("filters by agent; other tenants are not told; what is no query is 422", as
   expect((await caller(server.url, undefined)("GET", "/v1/events")).status).toBe(401);
 });
 
-test("a cursor that is none is answered with a reset, and the stream goes on from now", async () => {
+test("an invalid cursor is answered with a reset, and the stream continues from now", async () => {
   const server = await testServer();
   for (const headers of [{ "last-event-id": "17" }, { "last-event-id": "%%%" }]) {
     const seen = await frames(`${server.url}/v1/events`, {
@@ -137,16 +137,19 @@ describe.each(["sqlite", "postgres", "file"])("on a %s store", (kind) => {
   });
 });
 
-test.each(["sqlite", "postgres"])("changes that another server makes on the same %s store are told", async (kind) => {
-  const store = await storeOf(kind, folder());
-  const data = folder();
-  const here = await testServer({ store, data });
-  const there = await testServer({ store, data });
-  const seen = await until(here, finishedRun, { onOpen: () => run(there) });
-  expect(changes(seen).at(-1)?.session.status).toBe("completed");
-});
+test.each(["sqlite", "postgres"])(
+  "changes that another server makes on the same %s store are announced",
+  async (kind) => {
+    const store = await storeOf(kind, folder());
+    const data = folder();
+    const here = await testServer({ store, data });
+    const there = await testServer({ store, data });
+    const seen = await until(here, finishedRun, { onOpen: () => run(there) });
+    expect(changes(seen).at(-1)?.session.status).toBe("completed");
+  },
+);
 
-test("after kill -9 of the server in the middle of a run, the next one tells how the run ended", async () => {
+test("after kill -9 of the server in the middle of a run, the next server announces how the run ended", async () => {
   const home = dataFolder();
   const serve = async () => {
     const process = start(home, ["serve", "--port", "0"]);
@@ -189,7 +192,7 @@ test("changes that nobody announced are found by a sweep", async () => {
   subscription.end();
 });
 
-test("a reader that stays behind costs a bounded memory, and gets every session in the end", async () => {
+test("a slow reader uses bounded memory, and gets every session in the end", async () => {
   const store = createMemoryStore();
   const ids = createIds();
   const hub = createTenantChanges({ store, now: Date.now, report: () => {}, gatherMs: 5 });

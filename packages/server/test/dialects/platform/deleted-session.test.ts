@@ -17,7 +17,7 @@ function tablesOf(file: string): string {
   );
 }
 
-test("with a session go what its agent remembers of it, answers that are kept for a repetition, and notices", async () => {
+test("deleting a session also removes its agent memories, stored responses and notices", async () => {
   const home = folder();
   const receiver = createServer((_, response) => void response.writeHead(500).end());
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));

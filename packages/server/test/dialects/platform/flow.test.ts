@@ -169,7 +169,7 @@ test.each([
 });
 
 test.each(["abc", "-1", "999999999", "1e3", "x".repeat(5000)])(
-  "an id %s that is no place in the log is answered with stream.reset and the whole log",
+  "the id %s, which is not in the log, is answered with stream.reset and the whole log",
   async (given) => {
     const { call, url, key } = await testServer();
     const { path } = await session(call);
@@ -192,7 +192,7 @@ test("streams end with a hint before the server stops", async () => {
   expect((await reading.rest).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "shutdown" } });
 });
 
-test("an archived agent takes no new session, and a session keeps the version it began with", async () => {
+test("an archived agent accepts no new session, and a session keeps the version it began with", async () => {
   const { call } = await testServer({ store: `sqlite:${folder()}/skein.db` });
   const { path, agentId } = await session(call, { system_prompt: "Be brief." });
   const patched = await call("PATCH", `/v1/agents/${agentId}`, { system_prompt: "Be long." });

@@ -263,7 +263,7 @@ test("a page of a long transcript has its messages once, a very long text is cut
   expect(next.data[0]?.prompt).toBe("Prompt 10");
 });
 
-test("only admins of the operator and named keys may read it, and nobody where it is closed", async () => {
+test("only the operator's admins and named keys may read the history, and nobody if it is off", async () => {
   const { root } = claudeFolder();
   const data = folder();
   const store = `sqlite:${join(data, "skein.db")}`;
@@ -313,7 +313,7 @@ test("only admins of the operator and named keys may read it, and nobody where i
   expect((await closed.call("GET", "/v1/history/sessions")).body.error.message).toContain("SKEIN_HISTORY");
 });
 
-test("a session is adopted with one call, and changes of transcripts are told as they happen", async () => {
+test("a session is adopted with one call, and changes of transcripts are streamed", async () => {
   const { root, transcript } = claudeFolder();
   const { url, key, call } = await testServer({ history: { roots: [root], keys: [] } });
   const adopted = await call("POST", `/v1/history/sessions/${SESSION}/adopt`);

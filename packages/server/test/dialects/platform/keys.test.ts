@@ -94,7 +94,7 @@ test.each([
   await server.close();
 });
 
-test("an expired key is refused with a sentence, also one that was recognised a moment ago", async () => {
+test("an expired key is rejected with a sentence, also if it was valid a moment ago", async () => {
   const { server, as, admin, listed, pass, now } = await clockServer();
   const expires_at = new Date(now() + DAY_MS).toISOString();
   const { key, id } = (await admin("POST", "/v1/keys", { name: "day", scopes: ["run"], expires_at })).body;
@@ -180,7 +180,7 @@ test("600 wrong keys are 401 and soon 429, and a right key from the same address
   await server.close();
 });
 
-test("a key is told in plain words what it may do, and an admin what another key may do", async () => {
+test("a key can ask in plain words what it may do, and an admin what another key may do", async () => {
   const { url, call } = await testServer({
     config: { policy: { keys: { ci: { runtimes: ["loop"], models: ["claude-haiku-*"], spendPerDayUsd: 5 } } } },
   });

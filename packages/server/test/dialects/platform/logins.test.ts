@@ -52,7 +52,7 @@ test("a login answers with a cookie that scripts cannot read, and the cookie sta
   expect((await browser("POST", "/v1/agents", { name: "By cookie" })).status).toBe(201);
 });
 
-test("who am I, asked with the key itself, has no time at which it ends", async () => {
+test("/v1/me with a key instead of a login has no end time", async () => {
   const { call } = await testServer();
   expect((await call("GET", "/v1/me")).body).toMatchObject({ tenant: "default", expires_at: null });
 });
@@ -146,14 +146,14 @@ test("wrong keys are 401 and then 429, and a right key still logs in", async () 
     expect((await caller(url, undefined)("POST", "/v1/login", body)).status).toBe(422);
 });
 
-test("cookies that are not a login are like none", async () => {
+test("cookies that are not a login are ignored", async () => {
   const { url } = await testServer();
   const { port } = new URL(url);
   for (const value of ["", "x", "'; drop table records", "A".repeat(43), "../../x"])
     expect((await fetch(`${url}/v1/me`, { headers: { cookie: `a=b; skein-${port}=${value}` } })).status).toBe(401);
 });
 
-test("a login ends with its time and with its key; only its hash is kept, and what is over is removed", async () => {
+test("a login ends after its time and with its key, is stored as a hash, and is removed when it is over", async () => {
   let time = Date.parse("2026-11-16T12:00:00.000Z");
   const store = createMemoryStore();
   const now = () => time;

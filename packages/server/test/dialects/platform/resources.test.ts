@@ -33,7 +33,7 @@ test("the model of a message: its own, else the session's, else the agent's, els
   expect((await call("POST", "/v1/agents", { name: "A", default_model_id: NOBODY })).status).toBe(422);
 });
 
-test("an agent that chose no model uses the default of the day, in sessions that were there before as well", async () => {
+test("an agent without a model uses the current default, also in existing sessions", async () => {
   const { call } = await testServer();
   const { path, agentId } = await session(call);
   const used = async (): Promise<unknown> => {
@@ -100,7 +100,7 @@ test("runs: list, one, its actions, its cost, and what the model was sent", asyn
   expect((await call("GET", `${path}/runs?limit=1`)).body["next_cursor"]).toEqual(expect.any(String));
 });
 
-test("a run that is still queued, or was cancelled in the queue, is there and says so", async () => {
+test("a run that is queued, or was cancelled in the queue, can be read", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   const first = await say(
@@ -141,7 +141,7 @@ test("a run that is still queued, or was cancelled in the queue, is there and sa
   expect((await run(steering)).error).toMatchObject({ details: { run_id: first.body["run_id"] } });
 });
 
-test("a tool that the caller runs is an await: listed, answered, answered again, and never asked", async () => {
+test("a tool that the caller runs is an await that is listed and answered, and a second answer is rejected", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }, { text: "Blue it is." }]));
@@ -294,7 +294,7 @@ test("usage by day, model, agent and session adds up to the same", async () => {
     expect([query, (await call("GET", `/v1/usage?${query}`)).status]).toEqual([query, 422]);
 });
 
-test("usage is exact whenever it is asked: after another run, and after a session is gone", async () => {
+test("usage is exact at any time: after another run, and after a session was deleted", async () => {
   const { call } = await testServer();
   const [one, two] = [await session(call), await session(call)];
   const runsOf = async (path: string) => (await call("GET", `${path}/runs`)).body.data as unknown as Run[];
@@ -328,7 +328,7 @@ test("usage is exact whenever it is asked: after another run, and after a sessio
   await expectExact(two);
 });
 
-test("files that a run made are listed and downloaded, as nothing that a browser would show", async () => {
+test("files of a run are listed, and downloaded so that a browser does not render them", async () => {
   const { call, url, key } = await testServer();
   const { path } = await session(call, { server_tools: [{ type: "code_execution_20250825", name: "code_execution" }] });
   const files = [{ name: "ü <b>.html", content: "<script>alert(1)</script>" }];
@@ -484,7 +484,7 @@ test("a session needs no body under its agent; content of another shape is told 
   expect(JSON.stringify(answered.body)).toContain("Expected text or a list of content blocks.");
 });
 
-test("an agent that was stored before its settings were narrowed is still listed", async () => {
+test("an agent that was stored before its settings became stricter is still listed", async () => {
   const data = folder();
   const { call } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const store = await openStore(`sqlite:${join(data, "skein.db")}`);
@@ -559,7 +559,7 @@ test("a file is saved under the last part of its name", async () => {
   expect(new Set(names)).toEqual(new Set(saved));
 });
 
-test("who would rather have JSON than a stream gets the list", async () => {
+test("a client that prefers JSON to a stream gets the list", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   const accept = "application/json, text/event-stream;q=0.5";
@@ -568,7 +568,7 @@ test("who would rather have JSON than a stream gets the list", async () => {
   expect(limited.status).toBe(422);
 });
 
-test("a change that changes nothing is no event, and a fork's title is text that every store can keep", async () => {
+test("an edit without a change makes no event, and a fork's title is text that every store can keep", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   const before = (await call("GET", path)).body;

@@ -36,7 +36,7 @@ test("a run can be read as text in each of the three forms, live and again after
   expect(raw).toContain("message_stop");
 });
 
-test("a run that is not there, and a form that is none, are refused", async () => {
+test("an unknown run and an unknown format are rejected", async () => {
   const { call } = await testServer();
   const { id } = await session(call);
   const path = `/v1/sessions/${id}/runs/01890000-0000-7000-8000-000000000000/text`;
@@ -44,7 +44,7 @@ test("a run that is not there, and a form that is none, are refused", async () =
   expect((await call("GET", `${path}?format=yaml`)).status).toBe(422);
 });
 
-test("a run whose turn is still to come is waited for; one that never comes ends its stream", async () => {
+test("the text of a queued run waits for its beginning, and ends if the run never begins", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call);
   const path = `/v1/sessions/${id}`;
@@ -60,7 +60,7 @@ test("a run whose turn is still to come is waited for; one that never comes ends
   expect((await waiting).join("")).not.toContain("Third.");
 });
 
-test("the history of a run is what was said before it, while it runs and afterwards", async () => {
+test("the history of a run is the messages before it, while it runs and afterwards", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call, { stream_meta_history_and_tool_results: true });
   const path = `/v1/sessions/${id}`;
@@ -80,7 +80,7 @@ test("the history of a run is what was said before it, while it runs and afterwa
   }
 });
 
-test("the text goes on while a subagent works, and ends when the subagent waits for somebody", async () => {
+test("the text continues while a subagent works, and ends when the subagent waits for an answer", async () => {
   const helper = createAgent({ name: "helper", description: "Helps.", tools: [pick] });
   const boss = createAgent({ name: "Boss", subagents: [helper] });
   const { call, url, key } = await testServer({ config: { agents: [boss] } });

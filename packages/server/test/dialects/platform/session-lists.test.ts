@@ -4,7 +4,7 @@ import { say, scripted, session, settled, testServer } from "../../world.ts";
 
 const ASK = { name: "ask_person", description: "Asks a person.", input_schema: { type: "object", properties: {} } };
 
-test("lists have what sessions do, wait for and said last, how many there are, and the last run first", async () => {
+test("lists have the activity, awaits and last message of sessions, their number, and the last used first", async () => {
   const { call } = await testServer();
   const idle = await session(call);
   const done = await session(call, { frontend_tools: [ASK] });

@@ -113,7 +113,7 @@ test.each([
   await closed;
 });
 
-test("what does not fit is an error with its reference, and the socket lives on", async () => {
+test("an invalid message is an error with its reference, and the socket stays open", async () => {
   const server = await testServer();
   const { ws, send, until, said } = await socket(server);
   const nobody = "00000000-0000-7000-8000-000000000000";
@@ -143,7 +143,7 @@ test.each([
   expect((await once(ws, "close"))[0]).toBe(code);
 });
 
-test("a message in 100,000 pieces of one byte costs nobody else anything", async () => {
+test("a message in 100,000 fragments of one byte does not affect others", async () => {
   const server = await testServer();
   const [one, other] = [await socket(server), await socket(server)];
   const closed = once(one.ws, "close") as Promise<[number]>;
@@ -164,7 +164,7 @@ test.each([
   ["pings", (ws: WebSocket) => ws.ping("x".repeat(125))],
   ["messages", (ws: WebSocket) => ws.send(JSON.stringify({ type: "x".repeat(100) }))],
 ])(
-  "a client that sends %s and does not take the answers is not heard, and then cut",
+  "a client that sends %s and does not read the answers is paused, and then disconnected",
   async (_, flood) => {
     const server = await testServer({ limits: { backlogBytes: 10_000, backlogMs: 300 } });
     const { ws } = await socket(server);
@@ -184,12 +184,12 @@ test.each([
   60_000,
 );
 
-test("compression is not offered, whoever asks", async () => {
+test("compression is never offered", async () => {
   const { ws } = await socket(await testServer());
   expect(ws.extensions).toBe("");
 });
 
-test("a client that does not answer pings is cut", async () => {
+test("a client that does not answer pings is disconnected", async () => {
   const { url, key } = await testServer({ limits: { heartbeatMs: 100 } });
   const ws = new WebSocket(`${url.replace("http", "ws")}/v1/ws`, { headers: { "x-api-key": key }, autoPong: false });
   onTestFinished(() => ws.terminate());
@@ -203,7 +203,7 @@ test("messages count as requests of their key", async () => {
   await until(({ error }) => error?.code === "rate_limited");
 });
 
-test("a read key follows and may not prompt; revoked, it is closed", async () => {
+test("a read key may follow and not prompt, and its socket is closed when it is revoked", async () => {
   const file = `sqlite:${folder()}/skein.db`;
   const server = await testServer({ store: file });
   const { id } = await session(server.call);
@@ -229,7 +229,7 @@ test("a server that stops says so", async () => {
   expect((await closed)[0]).toBe(1001);
 });
 
-test("a client that does not say goodbye does not keep a server from stopping", async () => {
+test("a client that does not confirm the close does not keep a server from stopping", async () => {
   const server = await testServer();
   const { ws } = await socket(server);
   ws.pause();

@@ -46,7 +46,7 @@ test("all open awaits are listed oldest first, page by page, and an answered one
   expect((await call("GET", "/v1/awaits")).body.data).toHaveLength(2);
 });
 
-test("awaits of another tenant are not in the list, and what is no query of it is 422", async () => {
+test("awaits of another tenant are not in the list, and an invalid query is 422", async () => {
   const store = await storeOf("sqlite", folder());
   const { url, call } = await testServer({ store });
   await waiting(call, "One", "a");

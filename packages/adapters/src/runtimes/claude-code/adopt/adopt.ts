@@ -30,7 +30,7 @@ export async function adopt(
     await store.writeSnapshot(session.id, snapshotOf(foldAll(session.id, events))).catch(() => {});
   } catch (error) {
     if (!isKnownError(error, "conflict")) throw error;
-    throw new KnownError("already_exists", `Session ${session.id} is here already. Fork it, or delete it first.`);
+    throw new KnownError("already_exists", `Session ${session.id} was adopted before. Fork it, or delete it first.`);
   }
   const adopted = await store.get(session.id, { tenant });
   if (!adopted) throw new KnownError("not_found", `Session ${session.id} was deleted while it was adopted.`);

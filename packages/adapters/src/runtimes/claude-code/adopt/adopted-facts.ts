@@ -20,8 +20,8 @@ const LINES_OF_A_FACT = 200;
 const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
 
 /**
- * What happened in a session of Claude Code, as facts: every line as it is, and what the lines on its thread mean. Lines
- * that were gone back behind, and those of before a compaction, are told apart by the history.
+ * What happened in a session of Claude Code, as facts: every line as it is, and what the lines on its thread mean. The
+ * history marks lines that a rewind removed, and lines before a compaction.
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
@@ -38,7 +38,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   let time = session.startedAt.getTime();
   /** A user line that nobody typed: it begins a run if the model answers it. */
   let unanswered: UserLine | null = null;
-  /** Answers that were left behind before any run began. */
+  /** Answers before the first run that a rewind removed. */
   const leftBehind: Answer[] = [];
 
   function writeLines(until: number): void {
@@ -49,14 +49,14 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     }
   }
 
-  /** An id of Claude Code, or one of ours where it has none that we could keep. */
+  /** The id that Claude Code gave, or a new one if it gave none that is valid here. */
   function idOf({ uuid }: TranscriptMessage): string {
     const id = Uuid.safeParse(uuid).success && !seen.has(uuid) ? uuid : ids();
     seen.add(id);
     return id;
   }
 
-  /** The lines that an answer was written in. */
+  /** The lines of one answer. */
   function entriesOf(message: AnswerLines): readonly JsonObject[] {
     const entries = message.lineUuids.map((uuid) => byUuid.get(uuid)).filter((entry) => entry !== undefined);
     return entries.length === 0 ? [message.raw] : entries;
@@ -194,7 +194,7 @@ function resultContent(result: ContentBlock): string | ContentBlock[] {
   return Array.isArray(content) ? (content as ContentBlock[]) : "";
 }
 
-/** The call of the session that a subagent works for in the end, however deep it was started. */
+/** The session's own call for which a subagent works, however deeply subagents are nested. */
 function callOf(agent: ClaudeSubagent, all: readonly ClaudeSubagent[]): string | null {
   const parent = all.find(({ agentId }) => agentId === agent.parentAgentId && agentId !== agent.agentId);
   return parent

@@ -41,7 +41,7 @@ export interface AdoptedRun {
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
   /** A prompt that was typed while the run went on. */
   steered(content: Content, messageId: string): void;
-  /** Counts what a subagent took. */
+  /** Counts the usage of a subagent. */
   counted(answer: Pick<Answer, "usage" | "cost">): void;
   noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown> }): void;
   failed(failure: Failure): void;
@@ -133,7 +133,7 @@ export function beginRun(
     tokensOfResults = 0;
   }
 
-  /** A model is never shown a call without its result, and neither is a reader. */
+  /** Neither a model nor a reader is shown a call without its result. */
   function closeCalls(): void {
     for (const [toolUseId, call] of open) completed(toolUseId, call, { ...LOST_RESULT, isError: true, time: now });
   }

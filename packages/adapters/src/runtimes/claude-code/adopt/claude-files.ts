@@ -32,7 +32,7 @@ function textFile(path: string, content: string): ClaudeFile {
   return { path, content, encoding: "utf8" };
 }
 
-/** A copy that was made twice is the newer one. */
+/** If a copy was made twice, the newer one counts. */
 function copyFiles(folder: string, lines: readonly string[], safe: RegExp): readonly ClaudeFile[] {
   const { name, data } = entryOf(lines.at(-1) ?? "");
   if (typeof name !== "string" || typeof data !== "string" || !safe.test(name)) return [];
@@ -47,8 +47,9 @@ function textOf(lines: readonly string[]): string {
 const STAND_IN = "claude-sonnet-5";
 
 /**
- * Claude Code sends nothing of a call that a model which it does not know has made, and the conversation is then refused. So
- * such an answer gets the name of one that it knows, and no tokens, because that model used none. Its own name stays beside.
+ * Claude Code leaves out tool calls of models that it does not know, and the API then rejects the conversation. So the
+ * answer of an unknown model gets the name of a known model, with 0 tokens, because that model used none. The real name
+ * is kept in a field beside it.
  */
 function ownModel(line: string): string {
   if (!line.includes('"carriedFrom":')) return line;
@@ -59,7 +60,7 @@ function ownModel(line: string): string {
   return JSON.stringify({ ...entry, message: { ...message, model: STAND_IN, usage } });
 }
 
-/** The folder that the session belongs to: where it was moved to, or where it first spoke. */
+/** The folder that the session belongs to: the one it was moved to, otherwise the one of its first message. */
 function projectOf(events: readonly Event[], lines: readonly string[]): string {
   const entries = lines.map(entryOf);
   const moved = entries.findLast((entry) => entry["type"] === "relocated")?.["relocatedCwd"];
@@ -78,7 +79,10 @@ function entryOf(line: string): JsonObject {
   }
 }
 
-/** A subagent's transcript, and beside it what is known about the subagent: in the log that is an entry among the others. */
+/**
+ * A subagent's transcript, and the file beside it that describes the subagent. In the log the description is one of the
+ * entries.
+ */
 function subagentFiles(path: string, lines: readonly string[]): readonly ClaudeFile[] {
   const isMeta = (line: string): boolean => entryOf(line)["type"] === "agent_metadata";
   const said = lines.filter((line) => !isMeta(line));

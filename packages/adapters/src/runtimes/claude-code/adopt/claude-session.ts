@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
 
-/** What the history knows of a session when it has read its transcript. */
+/** The session as the history describes it after reading its transcript. */
 export interface FoundSession {
   readonly id: string;
   /** Its transcript. */
@@ -42,7 +42,7 @@ interface LineBase {
 export interface UserLine extends LineBase {
   readonly type: string;
   readonly role: "user";
-  /** What a person typed; null where the machine speaks. */
+  /** What a person typed; null for lines that Claude Code wrote itself. */
   readonly humanPrompt: string | null;
 }
 
@@ -64,7 +64,7 @@ interface OtherLine extends LineBase {
 export interface ClaudeSession {
   readonly id: string;
   readonly title: string | null;
-  /** The project that it belongs to; null where only the name of a folder is left of it. */
+  /** The project that it belongs to; null if only the name of its folder is known. */
   readonly cwd: string | null;
   readonly version: string;
   readonly gitBranch: string | null;
@@ -100,7 +100,7 @@ export interface ClaudeSubagent {
 /** Reads the files of a session: its transcript, those of its subagents, and the copies of files beside them. */
 export function readClaudeSession(found: FoundSession): ClaudeSession {
   if (!Uuid.safeParse(found.id).success)
-    throw new KnownError("invalid", `Session ${found.id} has no UUID for a name, and none can be made up for it.`);
+    throw new KnownError("invalid", `Session ${found.id} has an id that is not a UUID, and cannot be adopted.`);
   const lines = linesOfFile(readFileSync(found.path), found.path);
   return {
     id: found.id,
@@ -111,7 +111,7 @@ export function readClaudeSession(found: FoundSession): ClaudeSession {
     startedAt: found.timestamp,
     lastActivityAt: found.lastActivityAt,
     lines,
-    // What was written since the lines were read is not ours.
+    // Bytes that were written after the lines were read are ignored.
     messages: found.messages.filter(({ lineNumber }) => lineNumber <= lines.length),
     subagents: found.agents.flatMap(({ path, agentId, parentAgentId, toolUseId }) =>
       path === null
@@ -131,7 +131,7 @@ export function readClaudeSession(found: FoundSession): ClaudeSession {
   };
 }
 
-/** Larger ones stay where they are. */
+/** Larger files are not copied. */
 const MAXIMUM_COPY = 8 * 1024 * 1024;
 
 function copiesIn(folder: string): readonly FileCopy[] {
@@ -153,7 +153,7 @@ function subpathOf(path: string, { session, agentId }: { session: string; agentI
   return isInside ? beside.join("/").slice(0, -".jsonl".length) : join("subagents", `agent-${agentId}`);
 }
 
-/** What Claude Code keeps beside a subagent's transcript, as an entry of it: so the SDK's own stores have it. */
+/** The description of a subagent as an entry of its transcript, which is how the SDK's own stores keep it. */
 function metaLine(path: string): readonly TranscriptLine[] {
   const file = `${path.slice(0, -".jsonl".length)}.meta.json`;
   if (!existsSync(file)) return [];

@@ -10,7 +10,7 @@ export interface Answer {
   readonly cost: CallCost | null;
 }
 
-/** The model that Claude Code names where no model spoke. */
+/** The model name of answers that Claude Code wrote itself. */
 const NOBODY = "<synthetic>";
 
 /** An answer that Claude Code wrote itself, to report an error. */

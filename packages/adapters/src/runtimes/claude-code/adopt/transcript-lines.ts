@@ -2,16 +2,19 @@ import { transcriptAppended } from "@skein/core";
 import { type Event, type Fact, type FactData, type JsonObject, KnownError } from "@skein/protocol";
 import { BACKUPS } from "../transcript.ts";
 
-/** A line of a Claude Code transcript: its text, and the entry that it is, if it is one. */
+/** A line of a Claude Code transcript: its text, and its entry if the text is valid. */
 export interface TranscriptLine {
   readonly text: string;
   readonly entry: JsonObject | null;
 }
 
-/** Where long outputs of tools stand. Below the copies, because the runtime shows Claude Code nothing of that as a transcript. */
+/**
+ * The path of long tool outputs. It is below the path of the file copies, which the runtime never shows to Claude Code
+ * as a transcript.
+ */
 export const TOOL_RESULTS = `${BACKUPS}tool-results/`;
 
-/** The lines of a file. Refuses bytes that are not UTF-8, because they would come back as other ones. */
+/** The lines of a file. Rejects bytes that are not UTF-8, because they could not be written back unchanged. */
 export function linesOfFile(bytes: Uint8Array, name: string): readonly TranscriptLine[] {
   let text: string;
   try {
@@ -19,7 +22,7 @@ export function linesOfFile(bytes: Uint8Array, name: string): readonly Transcrip
   } catch {
     throw new KnownError(
       "invalid",
-      `${name} is not UTF-8 and would not come back as it is. "skein history verify" names the lines.`,
+      `${name} is not UTF-8 and could not be exported unchanged. "skein history verify" names the lines.`,
     );
   }
   const lines = text.split("\n");
@@ -36,7 +39,7 @@ function entryOf(line: string): JsonObject | null {
   }
 }
 
-/** The fact that brings these lines, so that they can be written again byte for byte. */
+/** The fact that stores these lines, so that they can be written back byte for byte. */
 export function linesFact(lines: readonly TranscriptLine[], subpath: string | null): Fact {
   const entries: JsonObject[] = [];
   const odd: NonNullable<FactData<"transcript.appended">["odd_lines"]> = [];
@@ -48,7 +51,7 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
   return transcriptAppended(entries, subpath, odd);
 }
 
-/** Each transcript of a session, its own under null, as the lines of the file that it was or would be. */
+/** The lines of each transcript of a session: the session's own under null, subagents under their name. */
 export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
   const transcripts = new Map<string | null, string[]>();
   for (const event of events) {

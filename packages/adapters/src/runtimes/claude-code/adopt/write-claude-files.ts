@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Writes files of a session into a data directory, for their owner alone. What is there already may only grow: a file that
- * says something else is not touched, and then none of the others is written either.
+ * Writes files of a session into a data directory, for their owner alone. An existing file may only get longer. If the
+ * content of one file differs, no file is written.
  */
 export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string): readonly string[] {
   const places = files.map(({ path, content, encoding }) => ({
@@ -17,7 +17,7 @@ export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string
     if (there === undefined) return true;
     // Claude Code only appends to a transcript, but rewrites the JSON object in a file beside it.
     if (path.endsWith(".jsonl") && !bytes.subarray(0, there.length).equals(there))
-      throw new KnownError("already_exists", `${path} is there already and went another way. Nothing was written.`);
+      throw new KnownError("already_exists", `${path} exists already with other content. Nothing was written.`);
     return !there.equals(bytes);
   });
   for (const { path, bytes } of changed) {

@@ -2,23 +2,23 @@ import { type ChangedFile, type Event, type JsonObject, isJsonObject } from "@sk
 import { BACKUPS, type Entry, blocksIn } from "../transcript.ts";
 import { lineDiff } from "./line-diff.ts";
 
-/** One change of a file, as Claude Code wrote it down in its transcript. */
+/** One change of a file, as recorded in Claude Code's transcript. */
 interface Change {
   readonly path: string;
   readonly sequence: number;
   readonly at: string;
   readonly toolUseId: string | null;
-  /** Null for a file that was not there. */
+  /** Null if the file did not exist. */
   readonly before: string | null;
-  /** Undefined where the file was too large to be written down. */
+  /** Undefined if the file was too large to be recorded. */
   readonly known: boolean;
   readonly after: string;
 }
 
 /**
- * The files that the tools of Claude Code have changed in a session, each with the difference between what it was first and what
- * it is now. What a rewind has taken back is left out. It comes from the log alone: changes by commands are in no transcript.
- * With `rewindTo`, a user message: what a rewind to it would do, from what the files are now to what they were then.
+ * The files that the tools of Claude Code have changed in a session, each with the difference between its first and its
+ * last content. Changes that a rewind undid are left out. Only the log is read, so changes by shell commands are
+ * missing. With `rewindTo`, the id of a user message: the changes that a rewind to that message would make.
  */
 export function changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[] {
   const { changes, messages } = changesIn(events);
@@ -98,7 +98,7 @@ function writtenBy(result: JsonObject): Pick<Change, "path" | "before" | "known"
   const after =
     replaceAll === true
       ? original.split(oldString).join(newString)
-      : // As a function: a text may have $& in it.
+      : // The replacement is a function, because a text may contain `$&`.
         original.replace(oldString, () => newString);
   return { path: filePath, before, known: before !== null || oldString === "", after };
 }

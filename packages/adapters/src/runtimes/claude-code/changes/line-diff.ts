@@ -21,7 +21,7 @@ export function lineDiff(before: string, after: string): LineDiff {
   return { insertions: count("+"), deletions: count("-"), text: hunks(lines).join("") };
 }
 
-/** A last line without its end is marked as diff marks it, because it differs from one that has it. */
+/** A last line without a line break is marked as diff marks it, because it differs from the same line with one. */
 function linesOf(text: string): readonly string[] {
   if (text === "") return [];
   const lines = text.split("\n");

@@ -2,21 +2,21 @@ import { type HookEvent, JsonObject } from "@skein/protocol";
 import type { SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-/** What a webhook answers, as the Claude API has it. An empty answer has no opinion. */
+/** The answer of a webhook in the format of the Claude API. An empty answer decides nothing. */
 export const HookAnswer = z.object({
   decision: z
     .enum(["allow", "deny", "ask", "approve", "block"])
     .transform((word) => (word === "approve" ? "allow" : word === "block" ? "deny" : word))
     .nullish(),
   reason: z.string().max(10_000).nullish(),
-  /** The input that the call has from here on. */
+  /** Replaces the input of the call. */
   modified_input: JsonObject.nullish(),
   /** Additional text for the model. */
   additional_context: z.string().max(100_000).nullish(),
 });
 export type HookAnswer = z.infer<typeof HookAnswer>;
 
-/** Events whose answer decides whether something may happen. No answer means no. */
+/** Events whose answer decides whether something may happen. A missing answer means no. */
 export const GATES: ReadonlySet<HookEvent> = new Set(["PreToolUse", "PermissionRequest"]);
 
 const WITH_CONTEXT: ReadonlySet<HookEvent> = new Set([
@@ -63,7 +63,7 @@ export function outputOf(event: HookEvent, answer: HookAnswer): SyncHookJSONOutp
   };
 }
 
-/** `ask`, and no opinion: whoever would be asked without the hook is asked. */
+/** For `ask`, and for an answer that decides nothing, the same people are asked as without the hook. */
 function permissionOutput({ decision, reason, modified_input: updatedInput }: HookAnswer): SyncHookJSONOutput {
   const hookEventName = "PermissionRequest";
   if (decision === "deny")

@@ -26,7 +26,7 @@ export type CallDeps = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort
 };
 
 const ANSWER_BYTES = 1024 * 1024;
-/** Between the attempts for a receiver that is not there for a moment. All are the same message, by its id. */
+/** The delays between attempts if the receiver is unavailable. All attempts have the same message id. */
 const AGAIN_MS = [200, 1000];
 
 /** Asks a webhook. All attempts together take no longer than the hook's time limit. */
@@ -36,7 +36,7 @@ export async function callWebhook(call: WebhookCall, deps: CallDeps, signal: Abo
   for (let attempt = 0; ; attempt += 1) {
     const { status, text } = await attemptOf(call, deps, stop).catch(() => ({ status: 0, text: "" }));
     if (limit.aborted) throw new HookFailure("hook_timeout", `The webhook did not answer in ${call.hook.timeout} s.`);
-    if (signal.aborted) throw new HookFailure("hook_failed", "The webhook was no longer waited for.");
+    if (signal.aborted) throw new HookFailure("hook_failed", "The wait for the webhook was cancelled.");
     if (status >= 200 && status < 300) return answerIn(text);
     const wait = AGAIN_MS[attempt];
     const mayPass = status === 0 || status === 429 || status >= 500;

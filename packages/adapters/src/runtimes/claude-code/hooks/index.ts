@@ -14,18 +14,19 @@ export interface HookedSession {
 }
 
 export interface HooksDeps extends CallDeps {
-  /** Names a message once, however often it is sent. */
+  /** Makes the id of a message. All attempts of a message have the same id. */
   readonly ids: () => string;
   /** The secret for hooks that have none of their own: `whsec_…`. */
   readonly secret: () => Promise<string>;
 }
 
-/** A little more than the hook's own limit, so that ours is the one that is told of. Seconds. */
+/** Seconds; a little more than the hook's own limit, so that our time limit is the one that is reported. */
 const BEYOND = 5;
 
 /**
- * Webhooks as hooks of one process of Claude Code: each event is posted to its URL, signed, and the answer obeyed. Where an
- * answer decides (PreToolUse, PermissionRequest) none means no; elsewhere the session goes on.
+ * Webhooks as hooks of one process of Claude Code: each event is posted to its URL, signed, and the answer obeyed. For
+ * events whose answer decides (PreToolUse, PermissionRequest) a missing answer means no. For other events the session
+ * continues.
  */
 export function createHooks(session: HookedSession, deps: HooksDeps): NonNullable<Options["hooks"]> {
   const hooks: NonNullable<Options["hooks"]> = {};
@@ -36,7 +37,7 @@ export function createHooks(session: HookedSession, deps: HooksDeps): NonNullabl
     hooks.UserPromptSubmit = [{ ...start, hooks: start.hooks.map(atFirst) }, ...(hooks.UserPromptSubmit ?? [])];
   const [notice] = hooks.Notification ?? [];
   if (notice) {
-    // A hook that decides is asked first: only where it does not are people waited for.
+    // A hook that can decide is asked first. People are asked only if it decides nothing.
     const [decides = { hooks: [noOpinion] }] = hooks.PermissionRequest ?? [];
     const timeout = decides.timeout ?? notice.timeout;
     const told = decides.hooks.flatMap((decide) => notice.hooks.map((tell) => whenUndecided(decide, whenAsked(tell))));
@@ -54,7 +55,10 @@ function whenUndecided(decide: HookCallback, tell: HookCallback): HookCallback {
   };
 }
 
-/** Without a terminal Claude Code does not say that it waits for people. Nothing waits for those who are told. */
+/**
+ * Without a terminal Claude Code does not announce that it waits for people, so the hook is called here. Nothing waits
+ * for its answer.
+ */
 function whenAsked(told: HookCallback): HookCallback {
   return async (input, toolUseId) => {
     if (input.hook_event_name !== "PermissionRequest") return {};
@@ -66,7 +70,7 @@ function whenAsked(told: HookCallback): HookCallback {
   };
 }
 
-/** Claude Code does not tell callbacks that a process starts: its first prompt does. */
+/** Claude Code does not call callbacks when a process starts, so the hook is called at the first prompt. */
 function atFirst(told: HookCallback): HookCallback {
   let isTold = false;
   return async (input, toolUseId, options) => {

@@ -4,8 +4,8 @@ import { KnownError } from "@skein/protocol";
 
 export interface Folders {
   /**
-   * The real place of a folder that a request named, if it may work there. `only` are the folders of its key, names or paths;
-   * all of them without it.
+   * The real path of a folder that a request named, if the request may work there. `only`: the folders of its key, as
+   * names or paths. Default: all folders.
    */
   place(field: string, path: string, only?: readonly string[]): Promise<string>;
   /** Real places that may only be read. */

@@ -25,7 +25,7 @@ export { type GuardedProxy, createGuardedProxy } from "../../../sandboxes/guarde
 export { ClaudeSettings } from "./settings.ts";
 export { CLAUDE_TOOLS } from "./tool-names.ts";
 
-/** Whose request it is, and for which session. */
+/** The key that made a request, and the session of the request. */
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;
@@ -38,7 +38,7 @@ export interface PolicyRequest {
 /** The operator's rules for keys. */
 export interface KeyRules {
   of(key: PolicyKey): KeyPolicy;
-  /** Whether the sessions of a key run in a sandbox, as things stand now. */
+  /** Whether the sessions of a key currently run in a sandbox. */
   sandbox(key: PolicyKey): Promise<{ readonly mode: SandboxMode }>;
 }
 interface PolicyKey {
@@ -46,20 +46,20 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** What a request may hand to a child process. */
+/** What a request may hand to a child process. Reasons: decision 081. */
 export interface ClaudePolicy {
   /**
-   * Refuses what the operator has not opened (`not_allowed`, `arg_not_allowed`) and what nobody could mean (`invalid`,
-   * `url_not_allowed`). Answers the options as the log may keep them: folders as they really are, secrets put aside.
+   * Rejects what the operator has not allowed (`not_allowed`, `arg_not_allowed`) and invalid values (`invalid`,
+   * `url_not_allowed`). Returns the options for the log: with real paths, and placeholders for secrets.
    */
   admit(options: Partial<ClaudeOptions>, request: PolicyRequest): Promise<Partial<ClaudeOptions>>;
-  /** Lets a fork use what was put aside for its parent. */
+  /** Lets a fork use the secrets of its parent. */
   inherit(parentId: string, forkId: string, tenant: string): Promise<void>;
-  /** Forgets what was put aside: the session is gone. */
+  /** Forgets the secrets of a deleted session. */
   forget(sessionId: string, tenant: string): Promise<void>;
   /**
-   * The options of a run with every name replaced by what it stands for, and secrets put back. Everything is checked again:
-   * a log may come from elsewhere, and an operator may have closed something since.
+   * The options of a run, with names replaced by the operator's values and placeholders by secrets. Everything is
+   * checked again: a log may come from another server, and the operator may have changed the policy since.
    */
   resolve(options: ClaudeOptions, session: { readonly tenant: string; readonly sessionId: string }): Promise<Resolved>;
 }
@@ -72,19 +72,19 @@ export interface Resolved extends ResolvedOptions {
 export interface ClaudePolicyDeps {
   readonly settings: ClaudeSettings;
   readonly records: Records;
-  /** Where a session works that names no folder. It is made. */
+  /** The working folder of a session that names none. It is created. */
   readonly defaultFolder: (tenant: string, sessionId: string) => string;
-  /** What may be called besides the public internet. */
+  /** The addresses that may be called besides the public internet. */
   readonly places?: Places;
-  /** The proxy through which a child reaches MCP servers that a request chose: it checks where a name leads. */
+  /** The proxy through which a child reaches MCP servers of a request. It checks the resolved addresses. */
   readonly proxy?: () => Promise<string>;
   /** Where the model is: a host that children call without the proxy. */
   readonly modelHost?: string | undefined;
-  /** Without them every key may use what is opened, and nothing runs in a sandbox. */
+  /** Without rules every key may use what is allowed at all, and nothing runs in a sandbox. */
   readonly rules?: KeyRules;
 }
 
-/** What is kept of a session beside its log. */
+/** What is stored for a session beside its log. */
 const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
   /** An admin key has let it bypass permissions. */
@@ -121,7 +121,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     checkHooks(options, places);
   }
 
-  /** Refuses what the rules of a key do not have. */
+  /** Rejects what the rules of a key do not allow. */
   function checkRules(options: Partial<ClaudeOptions>, { of }: { readonly of: KeyPolicy }): void {
     const refusal = useRefusal(of, { runtime: "claude-code", ...askedByOptions(options) });
     if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
@@ -226,7 +226,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
         env: {
           ...whole.env,
           ...(await proxied(whole)),
-          // Claude Code refuses this mode to root unless it is told that a sandbox is around it.
+          // Claude Code rejects this mode for root, unless an environment variable says that it runs in a sandbox.
           ...(bypass && { IS_SANDBOX: "1" }),
         },
         ownServers: Object.fromEntries(ownServers.map(([name, { reads, hosts }]) => [name, { reads, hosts }])),

@@ -6,12 +6,12 @@ import { type GuardedRequestOptions } from "../../../tools/guarded-request.ts";
 import { urlProblem } from "../../../tools/url-problem.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
-/** Each part of the options by its own rule: 422 for what nobody could ask for, 403 for what the operator has not opened. */
+/** One rule for each part of the options: 422 for invalid values, 403 for what the operator has not allowed. */
 
 type Given = Partial<ClaudeOptions>;
 export type Places = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">;
 
-/** A tool, or a pattern of one. Two of them in one entry would be two on the way to the child. */
+/** A tool, or a pattern for tools. An entry with a comma would become two entries on the way to the child. */
 const TOOL = /^[A-Za-z][\w.-]*(?:\*|\([^,\p{Cc}]+\))?$/u;
 
 export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): void {
@@ -28,7 +28,9 @@ export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): 
     }
 }
 
-/** The Claude API's rule: subagents start no subagents. Other fields of a subagent could bring in what is closed elsewhere. */
+/**
+ * The Claude API's rule: subagents start no subagents. Other fields of a subagent could allow what other rules forbid.
+ */
 const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disallowedTools", "maxTurns", "effort"]);
 
 export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings): void {
@@ -60,7 +62,7 @@ export function checkArguments({ extra_args }: Given, { extraArgs }: ClaudeSetti
         "arg_not_allowed",
         `extra_args: The operator of this server has not opened ${JSON.stringify(flag.slice(0, 100))}.`,
       );
-    // A value of its own is the next argument: one with dashes would be another flag.
+    // The value of a flag is passed as the next argument, so a value that starts with a dash would be another flag.
     if (value?.startsWith("-") || value?.includes("\0"))
       throw invalid(`extra_args.${flag}`, "A value may not begin with a dash or contain NUL.");
   }
@@ -90,7 +92,7 @@ export function checkMcpServers(
       if (Object.keys(server.env).length > 0) throw closed(`${field}.env`, "the environment of its MCP servers");
     } else {
       checkUrl(`${field}.url`, server.url ?? "", places);
-      // A name of the operator's is not looked up by the proxy. An address is what it says, and was checked.
+      // Names that the operator allowed are not resolved by the proxy. IP addresses need no lookup and were checked.
       const { hostname } = new URL(server.url ?? "");
       if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, "this host");
     }
@@ -120,19 +122,22 @@ export function checkHooks({ hooks }: Given, places: Places): void {
   for (const [name, hook] of Object.entries(hooks ?? {})) {
     if (!hook) continue;
     if (name === "WorktreeCreate")
-      throw invalid("hooks.WorktreeCreate", "Whoever hears of this must make the worktree: a webhook cannot.");
+      throw invalid(
+        "hooks.WorktreeCreate",
+        "A receiver of this event must create the worktree, which a webhook cannot do.",
+      );
     checkUrl(`hooks.${name}.url`, hook.url, places);
     checkHeaders(`hooks.${name}.headers`, hook.headers);
     if (hook.matcher) compileMatcher(hook.matcher, `hooks.${name}.matcher`);
   }
 }
 
-/** A pattern for tool names, on an engine whose time is linear in the name. `*` and nothing mean every tool. */
+/** A pattern for tool names, on a regex engine with linear time. `*` and an empty pattern match every tool. */
 export function compileMatcher(matcher: string, field = "matcher"): { matches(name: string): boolean } {
   if (matcher === "*" || matcher === "") return { matches: () => true };
   try {
     const pattern = RE2JS.compile(matcher);
-    // The whole name, as Claude Code itself has it: Edit does not mean NotebookEdit.
+    // Matches the whole name, as Claude Code does: `Edit` does not match `NotebookEdit`.
     return { matches: (name) => pattern.matches(name) };
   } catch {
     throw invalid(field, "This pattern cannot be read. Look-around and back-references are not supported.");

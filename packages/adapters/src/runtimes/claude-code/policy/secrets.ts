@@ -6,18 +6,19 @@ export type Secrets = Readonly<Record<string, string>>;
 
 type Given = Partial<ClaudeOptions>;
 
-/** What stands in the log where a secret was given; behind the host, where it is an address. */
+/** The placeholder of a secret in the log. In a URL it stands behind the host. */
 const MARK = /(?:^|\/)(secret:[0-9a-f]{24})$/;
 
 /**
- * Options without what must not come back to anybody: the values of variables and headers, the secrets of hooks, and of
- * addresses everything behind the host. And what was taken out.
+ * Splits options into options without secrets, and the secrets. Secret are the values of variables and headers, the
+ * secrets of hooks, and everything behind the host of an address.
  */
 export function takeSecrets(options: Given): { readonly kept: Given; readonly secrets: Secrets } {
   const secrets: Record<string, string> = {};
   const kept = eachSecret(options, (value, prefix) => {
     if (value === prefix) return value;
-    if (MARK.test(value)) throw new KnownError("invalid", "secret: and 24 digits is what a log has for a secret.");
+    if (MARK.test(value))
+      throw new KnownError("invalid", "A value may not have the form of a placeholder (secret: and 24 digits).");
     const mark = `secret:${randomBytes(12).toString("hex")}`;
     secrets[mark] = value;
     return prefix + mark;
@@ -36,7 +37,7 @@ export function putSecrets<Options extends Given>(options: Options, secrets: Sec
   }) as Options;
 }
 
-/** `prefix` is what may be shown of a value. */
+/** `prefix` is the part of a value that may be shown. */
 function eachSecret(options: Given, change: (value: string, prefix: string) => string): Given {
   const hidden = (record: Readonly<Record<string, string>>): Record<string, string> =>
     mapped(record, (value) => change(value, ""));

@@ -3,15 +3,15 @@ import { JsonObject } from "@skein/protocol";
 import { z } from "zod";
 
 /**
- * What the operator of a server has opened for Claude Code sessions. By default everything is closed: a request then
- * chooses its prompt, its tools and its limits, and nothing that gives access to the machine.
+ * What the operator of a server allows for Claude Code sessions. By default a request may choose only its prompt, its
+ * tools and its limits, and nothing that gives access to the machine.
  */
 
 /** The name in a request for a path or a command of the operator. */
 const Name = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, "Expected a short name of letters, digits, _, . and -.");
 const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
 
-/** Variables that the server sets itself, and those that would change what a child runs before it is Claude Code. */
+/** Variables that the server sets itself, and variables that could make other code run in the child's process. */
 const RESERVED =
   /^(?:PATH|HOME|TMPDIR|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|LD_.*|DYLD_.*|NODE_OPTIONS|BUN_.*|CLAUDE_.*|ANTHROPIC_.*|IS_SANDBOX)$/;
 const VariableName = z
@@ -19,7 +19,7 @@ const VariableName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "Expected the name of a variable.")
   .refine((name) => !RESERVED.test(name), "This variable is the server's own: requests cannot set it.");
 
-/** Flags that would open again what this policy closes. */
+/** Flags that would undo this policy. */
 const FORBIDDEN = new Set([
   "dangerously-skip-permissions",
   "allow-dangerously-skip-permissions",
@@ -42,13 +42,13 @@ const Flag = z
 
 const Variables = z.record(z.string(), z.string());
 
-/** An MCP server of the operator: what is said here is used as it is, secrets included, and never shown. */
+/** An MCP server of the operator. Its settings are used unchanged, including secrets, and never shown. */
 const RegisteredMcpServer = z.union([
   z.strictObject({
     type: z.literal("stdio").default("stdio"),
     command: z.string().min(1),
     args: z.array(z.string()).default([]),
-    /** A command with an environment runs in a sandbox of its own: its variables are not in the session's. */
+    /** A command with an environment runs in a separate sandbox, so that the session does not see its variables. */
     env: Variables.default({}),
     /** Folders and files that it may read in the sandbox, such as its own code. */
     reads: z.array(AbsolutePath).default([]),
@@ -62,22 +62,25 @@ const RegisteredMcpServer = z.union([
   }),
 ]);
 
-/** What is left out has the defaults of `childPoolOptions` in `skein/src/serve/claude.ts`. */
+/** The defaults are in `childPoolOptions` of `skein/src/serve/claude.ts`. */
 const ProcessSettings = z.strictObject({
   /** Runs that work at once. Others wait for their turn. */
   running: z.int().min(1).max(10_000).optional(),
   /** Processes that are kept after their run, so that the next prompt of their session is answered sooner. */
   idle: z.int().min(0).max(10_000).optional(),
-  /** Processes that are started for sessions that are to come. */
+  /** Processes that are started in advance for future sessions. */
   ahead: z.int().min(0).max(100).optional(),
   /** How long one is kept after its run. */
   idleMinutes: z.number().positive().max(1440).optional(),
-  /** What all of them may take together. Above it idle ones end, and runs wait while another one works. */
+  /**
+   * The memory that all processes may use together. Above it idle processes end, and runs wait while another run has a
+   * process.
+   */
   memoryMb: z.int().min(256).optional(),
 });
 
 export const ClaudeSettings = z.strictObject({
-  /** Names of keys that may run Claude Code although they do not have the scope admin. */
+  /** Names of keys that may run Claude Code without the scope `admin`. */
   keys: z.array(z.string().min(1)).default([]),
   /** Folders in which requests may choose `cwd`, `add_dirs` and the sandbox's `allowed_paths` freely. */
   roots: z.array(AbsolutePath).default([]),
@@ -101,11 +104,11 @@ export const ClaudeSettings = z.strictObject({
   plugins: z.record(Name, AbsolutePath).default({}),
   /** MCP servers that requests may name as their `command`. */
   mcpServers: z.record(Name, RegisteredMcpServer).default({}),
-  /** Another `claude` than the one that comes with the SDK. */
+  /** Path of a `claude` to use instead of the SDK's own. */
   executable: AbsolutePath.optional(),
-  /** Hosts that sessions in the sandbox may call: names, or `*.name` for all names below one. */
+  /** Hosts that sessions in the sandbox may call: names, or `*.name` for all subdomains. */
   hosts: z.array(HostPattern).default([]),
-  /** What a process in the sandbox may use, with everything that it starts. */
+  /** The limits of a process in the sandbox, including everything that it starts. */
   limits: z
     .strictObject({
       memoryBytes: z

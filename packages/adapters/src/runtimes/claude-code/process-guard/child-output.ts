@@ -34,7 +34,10 @@ function longestBetween(chunk: Uint8Array, first: number, last: number): number 
   return longest;
 }
 
-/** Read back at most, and kept at most: a secret at the edge of what is kept lies outside what is read. */
+/**
+ * The most characters that are reported, and that are kept. More are kept, so that a secret cut in two at the edge is
+ * not in the reported part.
+ */
 const SHOWN = 4096;
 const KEPT = 64 * 1024;
 

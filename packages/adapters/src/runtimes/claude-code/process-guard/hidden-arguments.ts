@@ -2,12 +2,12 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, rmdirSync, writ
 import { join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../../engines/owner.ts";
 
-/** Arguments that may carry secrets and may be the name of a file instead. */
+/** Arguments that may contain secrets, and that also accept the name of a file. */
 const HIDDEN = ["--mcp-config", "--settings"];
 
 export interface HiddenArguments {
   readonly args: readonly string[];
-  /** The files that have what was hidden. */
+  /** The files with the hidden values. */
   readonly files: readonly string[];
   remove(): void;
 }
@@ -43,7 +43,7 @@ export function hideArguments(args: readonly string[], folder: string): HiddenAr
   };
 }
 
-/** How often a folder is made again that another process removed as empty in this moment. */
+/** How often a folder is created again if another process removes it as empty at the same moment. */
 const ATTEMPTS = 10;
 
 function newFolder(parent: string): string {
@@ -56,16 +56,16 @@ function newFolder(parent: string): string {
     }
 }
 
-/** Removes a folder if nobody has anything in it. */
+/** Removes a folder if it is empty. */
 function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Another child has something hidden there, or it is gone.
+    // Another child has a file in the folder, or the folder is gone.
   }
 }
 
-/** Makes a folder that nobody else can look into. One that somebody else made in its place is not used. */
+/** Creates a folder that no other user can read. A folder that another user created there is not used. */
 function makeOwn(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = lstatSync(folder);
@@ -74,7 +74,7 @@ function makeOwn(folder: string): void {
     throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
 }
 
-/** Removes what processes that were killed have left in the folder, and the folder if nothing else was in it. */
+/** Removes the files of killed processes from the folder, and the folder if it is empty then. */
 export function sweepHidden(folder: string): void {
   const left = namesIn(folder).filter((name) => isDeadOwner(decodeURIComponent(name.slice(0, name.lastIndexOf("-")))));
   for (const name of left) rmSync(join(folder, name), { recursive: true, force: true });
@@ -85,7 +85,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // Nothing was ever hidden there.
+    // The folder does not exist: nothing was ever hidden.
     return [];
   }
 }

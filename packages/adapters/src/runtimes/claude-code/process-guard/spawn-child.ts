@@ -4,17 +4,17 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sandbox, SandboxedProcess, SandboxLimits, SandboxPlace } from "@skein/core";
 import { isKnownError } from "@skein/protocol";
-import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-room.ts";
+import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-places.ts";
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
 
-/** The limits of a child. All can change while it runs: a child that was started ahead gets its session later. */
+/** The limits of a child. All can change while it runs: a child that was started in advance gets its session later. */
 export interface ChildTerms {
-  /** How long, from now, the child may run without another message of this server: less than its lease is held. */
+  /** How long the child may run from now without another message of this server. Shorter than the lease. */
   readonly goodForMs?: () => number;
-  /** Bytes that one message of the child may have. */
+  /** The largest message of the child, in bytes. */
   readonly maxMessageBytes?: number;
-  /** Whether the child owes an answer, and how long it may be silent then. */
+  /** Whether an answer of the child is expected, and how long the child may be silent meanwhile. */
   readonly isBusy?: () => boolean;
   readonly quietMs?: number;
   /** Values that must not appear in anything that is reported about the child. */
@@ -23,7 +23,7 @@ export interface ChildTerms {
 
 /** Why a child ended. */
 export type ChildCause =
-  /** By itself. */
+  /** The child ended without being told to. */
   | "exited"
   /** It could not be started. */
   | "not_started"
@@ -31,11 +31,11 @@ export type ChildCause =
   | "killed"
   /** The child sent nothing after its start. */
   | "start_timeout"
-  /** The child owed an answer and was silent for too long. */
+  /** An answer was expected and the child was silent for too long. */
   | "quiet"
-  /** One of its messages was larger than it may be. */
+  /** One of its messages was larger than allowed. */
   | "message_too_large"
-  /** It used more than it may. */
+  /** It exceeded a limit of its sandbox. */
   | "limit"
   /** The guard ended it: this server was stopped or busy for longer than its lease allows. */
   | "guard";
@@ -52,16 +52,16 @@ export interface ChildEnd {
 
 /** A child as the SDK knows one (`SpawnedProcess`), and what is known of its end. */
 export interface GuardedChild {
-  /** Of the outermost process, which is the group's too. */
+  /** The id of the outermost process, which is also the id of its process group. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly killed: boolean;
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
-  /** SIGKILL ends it and all that it started at once; others give it a moment before that. */
+  /** SIGKILL ends the child and everything that it started at once. Other signals give it some time first. */
   kill(signal: NodeJS.Signals): boolean;
-  /** Sets terms from here on; what is left out stays. */
+  /** Changes limits from now on. Omitted limits stay as they are. */
   agree(terms: ChildTerms): void;
   readonly ended: Promise<ChildEnd>;
   on<Name extends keyof ChildEvents>(event: Name, listener: Listener<Name>): void;
@@ -78,7 +78,7 @@ type Listener<Name extends keyof ChildEvents> = (...args: ChildEvents[Name]) => 
 export interface SpawnChildDeps {
   readonly sandbox: Sandbox;
   readonly limits?: SandboxLimits;
-  /** Where files with secrets are kept while their child lives; made with 0700. */
+  /** The folder for files with secrets while their child runs; created with mode 0700. */
   readonly folder: string;
   readonly terms?: ChildTerms;
   /** How long a child has to end by itself when it is asked to. */
@@ -110,8 +110,8 @@ const SENTENCES: Record<ChildCause, string> = {
 };
 
 /**
- * Starts child processes that end with this server, whatever becomes of it: killed, stopped, or too busy to renew its lease.
- * What it answers fits the SDK's `spawnClaudeCodeProcess`.
+ * Starts child processes that end with this server, even if it is killed, stopped, or too busy to renew its lease. The
+ * result is an SDK `spawnClaudeCodeProcess`.
  */
 export function createSpawnChild(
   deps: SpawnChildDeps,
@@ -121,7 +121,7 @@ export function createSpawnChild(
 }
 
 interface SpawnDeps extends SpawnChildDeps {
-  /** What the child sees beside its own folders, where the sandbox has walls. */
+  /** What the child sees beside its own folders, if it is in a sandbox. */
   readonly places: readonly SandboxPlace[];
 }
 
@@ -213,7 +213,7 @@ function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
     },
     agree(next) {
       terms = { ...terms, ...next };
-      // The guard is told at once: until its next word it would hold to the terms before.
+      // The guard is told at once, because it applies the old limits until its next message.
       if (!end) beat();
     },
     on: (event, listener) => void events.on(event, listener as () => void),
@@ -231,7 +231,7 @@ interface Start {
 function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start): SandboxedProcess {
   const { cwd = process.cwd(), env } = request;
   try {
-    // Without this the answer would be that the program is missing.
+    // Without this check the error would say that the program is missing.
     if (!statSync(cwd).isDirectory()) throw new Error("It is not a folder.");
     const { sandbox, limits, places } = deps;
     const { before = [], ...room }: ChildRoom = sandbox.walls.files
@@ -262,7 +262,7 @@ function definedOf(env: ChildRequest["env"]): Record<string, string> {
 
 function causeOf(code: number | null, signal: NodeJS.Signals | null, wasSilent: boolean): ChildCause {
   if (code === null && signal === null) return "not_started";
-  // What a shell says of a program that is missing or cannot be run.
+  // The exit codes of a shell for a program that is missing or cannot be run.
   if (code === 126 || code === 127) return "not_started";
   const isKilled = signal === "SIGKILL" || code === 128 + 9;
   return isKilled && wasSilent ? "guard" : "exited";

@@ -2,13 +2,13 @@ import { COUNTERS } from "@skein/core";
 
 const counters = (column: (name: string) => string): string => COUNTERS.map(column).join(", ");
 
-/** Sums by this much time, in tables of their own. */
+/** Sums per period (a day or a quarter of an hour), in separate tables. */
 interface Span {
   readonly usage: string;
   readonly tools: string;
-  /** The column with the beginning of the time. */
+  /** The column with the beginning of the period. */
   readonly column: "day" | "quarter";
-  /** The beginning of the time that a moment lies in. */
+  /** The beginning of the period that contains a moment. */
   readonly of: (time: string) => string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What sessions are found by beside their tags. A trigger keeps it, so that a session without metadata costs an append
- * nothing. What no column can hold (NUL, half a character) is replaced, as in every other column.
+ * The metadata by which sessions are found, beside their tags. A trigger keeps this table, so that appends to sessions
+ * without metadata cost nothing. What no column can hold (NUL, half a character) is replaced, as in every other column.
  */
 export const sessionLists = `
 create table skein.session_metadata (

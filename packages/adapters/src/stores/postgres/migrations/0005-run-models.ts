@@ -1,4 +1,4 @@
-/** What a run used, by model. Runs of before are counted from their log. */
+/** The usage of a run by model. Older runs are counted from their log. */
 export const runModels = /* sql */ `
 -- What of a run went to which model.
 create table skein.run_models (

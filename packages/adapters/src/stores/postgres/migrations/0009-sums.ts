@@ -1,12 +1,12 @@
 import { COUNTERS } from "@skein/core";
 
 /**
- * Sums of what grows without end: how many sessions there are, and what runs used by day. Counting every row took as long as
- * there were rows.
+ * Sums of what grows without end: how many sessions there are, and what runs used by day. Counting every row took as
+ * long as there were rows.
  *
- * Nothing of it is written by appends that would make them wait for each other: triggers note what changed in tables that
- * only grow, and skein.roll_up, which every server calls now and then, adds it up. Whoever asks adds the rest.
- * The triggers also see what servers of the version before write.
+ * Appends never wait for each other because of sums: triggers insert changes into tables that only grow, and
+ * skein.roll_up, which every server calls from time to time, adds them up. A query adds the changes that are left. The
+ * triggers also see writes of servers of the previous version. Reasons: decision 167.
  */
 export const sums = /* sql */ `
 create table skein.count_changes (
@@ -95,7 +95,10 @@ create trigger note_corrected_run before update on skein.runs for each row when 
   execute function skein.note_changed_run();
 `;
 
-/** What was there before the triggers. One statement each: what is noted after its snapshot is not in what it counts. */
+/**
+ * Counts what existed before the triggers, in one statement each: changes after its snapshot are noted by the triggers
+ * and are not counted here.
+ */
 export const firstSums = /* sql */ `
 with noted as (delete from skein.count_changes)
 insert into skein.session_counts
@@ -104,7 +107,7 @@ from skein.sessions s group by 1, 2, 3, 4, 5;
 insert into skein.open_runs select r.id, r.session_id from skein.runs r on conflict do nothing;
 `;
 
-/** For the part of a day at the ends of the time that is asked for. One that was not finished is made anew. */
+/** For the parts of a day at both ends of the requested time. An index that was not finished is created again. */
 export const runsByTime = /* sql */ `
 drop index if exists skein.runs_time;
 create index concurrently runs_time on skein.runs (started_at);

@@ -1,4 +1,4 @@
-/** Who opened a session, and which sessions have a call of a tool of which nobody can say whether it took effect. */
+/** Who opened a session, and which sessions have a tool call whose effect is unknown. */
 export const keysAndEffects = /* sql */ `
 alter table skein.sessions add column opened_by text;
 alter table skein.sessions add column has_unknown_effect boolean not null default false;

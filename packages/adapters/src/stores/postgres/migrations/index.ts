@@ -14,7 +14,10 @@ export interface Migration {
   readonly sql: string;
   /** The oldest schema whose code works on a database with this migration, from 8 on. Servers of both versions run during an upgrade. */
   readonly oldest?: number;
-  /** What it locks of tables that servers use (`skein.x in … mode`), if there is more than one. Taken together, before anything else. */
+  /**
+   * The tables of servers that it locks (`skein.x in … mode`), if there are several. All locks are taken together,
+   * before anything else.
+   */
   readonly locks?: readonly string[];
   /** Only makes indexes, beside writers, and so runs outside of a transaction, after the others. */
   readonly concurrent?: boolean;

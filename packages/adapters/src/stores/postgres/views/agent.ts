@@ -3,7 +3,7 @@ import { ACTIONS_PER_EVENT, type ActionSql, agentRunsSelect } from "../../sql/ag
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const DATA = "skein.shown(e.data, e.blob)";
 
-/** How PostgreSQL says what the rows of agent_runs are made of. */
+/** The PostgreSQL expressions for the rows of agent_runs. */
 const actionSql: ActionSql = {
   logId: (n) => `e.position * ${ACTIONS_PER_EVENT} + ${n}`,
   timestamp: "e.created_at",
@@ -22,7 +22,7 @@ const actionSql: ActionSql = {
   actionType: (action) => `${quoted(action)}::varchar(100)`,
 };
 
-/** The agent tables. What grows there with every step is computed here when somebody asks. */
+/** The agent tables. Columns that grow with every step are computed when they are read. */
 export const agent = /* sql */ `
 create schema if not exists agent;
 

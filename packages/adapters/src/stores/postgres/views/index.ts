@@ -30,5 +30,5 @@ export const VIEWS = [
   sessionMessages,
 ].join("\n");
 
-/** Which text the functions and views in a database were made from. */
+/** The version of the functions and views in a database: a hash of their text. */
 export const VIEWS_HASH = createHash("sha256").update(VIEWS).digest("hex");

@@ -1,6 +1,6 @@
 import { INIT_LEFT_OUT, RESULT_LEFT_OUT } from "@skein/protocol";
 
-/** The rows of session_messages as `createMessageRows` of the protocol makes them, in the words of PostgreSQL. */
+/** The rows of session_messages in PostgreSQL, equal to those of `createMessageRows` in the protocol. */
 
 const keys = (names: readonly string[]): string => `'{${names.join(",")}}'::text[]`;
 

@@ -22,15 +22,20 @@ export function dataPaths(config: LibraryConfig, environment: Environment = proc
   if (dataPath !== undefined) {
     return (typeof dataPath === "string" ? [dataPath] : dataPath).map((path) => ({ path, expected: true }));
   }
+  return usualDataPaths(environment, [homedir()]);
+}
+
+/** The data directories in CLAUDE_CONFIG_DIR; without it the usual ones of every home. */
+export function usualDataPaths(environment: Environment, homes: readonly string[]): readonly DataPath[] {
   const given = environment["CLAUDE_CONFIG_DIR"];
   if (given !== undefined && given.trim() !== "") {
     return given.split(",").map((path) => ({ path: path.trim().normalize("NFC"), expected: true }));
   }
-  return [
-    { path: join(homedir(), ".claude"), expected: true },
+  return homes.flatMap((home) => [
+    { path: join(home, ".claude"), expected: true },
     // Claude Code 1.0.28 to 1.0.30 wrote here, and the files are still there.
-    { path: join(homedir(), ".config", "claude"), expected: false },
-  ];
+    { path: join(home, ".config", "claude"), expected: false },
+  ]);
 }
 
 export interface DataPath {

@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from "node:fs";
 import type { LibraryConfig } from "../../../config.ts";
 import type { Discovered } from "../../../model/data-file.ts";
-import { existingRoots } from "./discover.ts";
+import { existingRoots } from "../../discover.ts";
 
 /** A folder that changed less than this before it was read may change again and keep the same time. */
 const YOUNG_MS = 2000;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
-import { existingRoots } from "../discover/discover.ts";
+import { existingRoots } from "../../discover.ts";
 import type { parsePlan, Plan } from "../format/plan.ts";
 
 export interface PlanFile extends Plan {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pageOf, type LibraryConfig } from "../../../config.ts";
-import { existingRoots } from "../discover/discover.ts";
+import { existingRoots } from "../../discover.ts";
 import type { HistoryEntry } from "../format/other-files.ts";
 import { isSamePath } from "../../../model/same-path.ts";
 import { paginate } from "../../../model/paginate.ts";

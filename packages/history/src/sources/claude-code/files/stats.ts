@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
-import { existingRoots } from "../discover/discover.ts";
+import { existingRoots } from "../../discover.ts";
 import type { StatsCache } from "../format/other-files.ts";
 
 export interface StatsFile {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
-import { existingRoots } from "../discover/discover.ts";
+import { existingRoots } from "../../discover.ts";
 import type { TaskItem, TodoItem } from "../format/todo.ts";
 import { namesIn } from "./plans.ts";
 

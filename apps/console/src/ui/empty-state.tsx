@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { type State, StateIcon } from "./status.tsx";
 
-/** What stands where there is nothing to show: what it is, why, and one thing to do. */
+/** Shown in place of an empty list: a title, a reason, and one action. */
 export function Nothing({ title, state = "done", children }: { title: string; state?: State; children?: ReactNode }) {
   return (
     <div className="nothing">

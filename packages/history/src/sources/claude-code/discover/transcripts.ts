@@ -1,78 +1,32 @@
-import { lstatSync, readdirSync, realpathSync, statSync, type Dirent } from "node:fs";
-import { dirname, join, sep } from "node:path";
-import type { LibraryConfig } from "../../../config.ts";
-import { DataNotFoundError } from "../../../errors.ts";
-import { markOf, sourceOfRoot, type RootMark } from "../../mirror/source-of-root.ts";
-import { dataPaths, getProjectsPath } from "./data-paths.ts";
-import type { DataFile, Discovered, SeenFolder, SkippedFile } from "../../../model/data-file.ts";
-
 /**
- * Finds every transcript in every data directory: sessions, and subagents in all layouts that Claude Code has used.
- * The project is not taken from the folder name, because only the lines have the path.
+ * Finds the transcripts in a data directory of Claude Code's form: its own, or the mirror of another agent's. Sessions, and
+ * subagents in all layouts that Claude Code has used. The project is not taken from the folder name, because only the
+ * lines have the path.
  */
-export function discover(config: LibraryConfig): Discovered {
-  for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
-  return find(config, () => undefined);
-}
+import { lstatSync, readdirSync, statSync, type Dirent } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import type { DataFile, SeenFolder, SkippedFile } from "../../../model/data-file.ts";
+import { getProjectsPath } from "./data-paths.ts";
 
-/** Like `discover`, but sessions of other agents need no lines yet: `origin` tells whether they have them. */
-export function discoverUnread(config: LibraryConfig): Discovered {
-  return find(config, (root) => config.mirrors?.get(root)?.files());
-}
-
-/** Only the transcripts that Claude Code keeps itself; the roots of other agents are among the roots. */
-export function discoverOwn(config: LibraryConfig): Discovered {
-  return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
-}
-
-function find(config: LibraryConfig, knownFiles: (root: string) => readonly DataFile[] | undefined): Discovered {
-  const all = existingRoots(config);
-  const roots = all.filter((root) => config.sources?.includes(sourceOfRoot(root)) ?? true);
-  const walk: Walk = { files: [], skipped: [], folders: [], atMs: Date.now() };
-  for (const root of roots) {
-    const known = knownFiles(root);
-    if (known) {
-      for (const file of known) walk.files.push(file);
-      continue;
-    }
-    const projects = getProjectsPath(root);
-    for (const entry of projectsOf(projects, walk)) {
-      if (entry.isDirectory()) walkProject(walk, root, entry.name);
-      else if (entry.isSymbolicLink()) walk.skipped.push({ path: join(projects, entry.name), reason: "symlink" });
-    }
-  }
-  for (const { path, message } of roots.flatMap((root) => markOf(root)?.problems ?? []))
-    walk.skipped.push({ path, reason: "unreadable", message });
-  // A session that two agents show stays with the one that claims it, also if that one is not asked for.
-  const marks = all.flatMap((root) => markOf(root) ?? []);
-  return { roots, ...walk, files: unclaimed(marks, walk.files) };
-}
-
-/** Without the transcripts that another source shows as its own, and without their subagents. */
-function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): readonly DataFile[] {
-  const claims = new Set(marks.flatMap((mark) => mark.claims));
-  if (claims.size === 0) return files;
-  const folders = [...claims].map((path) => `${path.slice(0, -".jsonl".length)}/`);
-  return files.filter(({ path }) => !claims.has(path) && !folders.some((folder) => path.startsWith(folder)));
-}
-
-/** The data directories that exist, each once, also if several paths lead to it. */
-export function existingRoots(config: LibraryConfig): readonly string[] {
-  const roots = new Set<string>();
-  const wanted = dataPaths(config);
-  for (const { path, expected } of wanted) {
-    if (isDirectory(path)) roots.add(realpathSync(path));
-    else if (expected && config.dataPath !== undefined) throw new DataNotFoundError(path);
-  }
-  if (roots.size === 0) throw new DataNotFoundError(wanted[0]?.path ?? "");
-  return [...roots];
-}
-
-interface Walk {
+/** What was found so far. */
+export interface Walk {
   readonly files: DataFile[];
   readonly skipped: SkippedFile[];
   readonly folders: SeenFolder[];
   readonly atMs: number;
+}
+
+export function newWalk(): Walk {
+  return { files: [], skipped: [], folders: [], atMs: Date.now() };
+}
+
+/** Adds the transcripts of a data directory to what was found. */
+export function walkRoot(walk: Walk, root: string): void {
+  const projects = getProjectsPath(root);
+  for (const entry of projectsOf(projects, walk)) {
+    if (entry.isDirectory()) walkProject(walk, root, entry.name);
+    else if (entry.isSymbolicLink()) walk.skipped.push({ path: join(projects, entry.name), reason: "symlink" });
+  }
 }
 
 function walkProject(walk: Walk, root: string, encodedPath: string): void {
@@ -161,7 +115,7 @@ function reasonToSkip(entry: Dirent): SkippedFile["reason"] | undefined {
 /** A missing folder means no projects. A folder that may not be read is an error, because there may be sessions in it. */
 function projectsOf(folder: string, walk: Walk): readonly Dirent[] {
   walk.folders.push(seen(folder));
-  if (!isDirectory(folder)) return [];
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(folder, { withFileTypes: true });
 }
 
@@ -180,10 +134,6 @@ function entriesOf(folder: string, walk: Walk): readonly Dirent[] {
 function seen(folder: string): SeenFolder {
   const stat = statSync(folder, { throwIfNoEntry: false });
   return stat ? { path: folder, changedMs: stat.ctimeMs } : seen(dirname(folder));
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function isTranscriptName(name: string): boolean {

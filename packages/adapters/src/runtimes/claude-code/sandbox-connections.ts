@@ -4,10 +4,11 @@ import { openHosts } from "../../sandboxes/host-gate.ts";
 import type { ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
 import type { BudgetMeter } from "./budget.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
-import { type OwnServer, edgeServers } from "./edge-servers.ts";
+import { edgeServers } from "./edge-servers.ts";
+import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
 
-/** What a process is started with, and what it may reach if it is in a sandbox. */
+/** The options of a process, and what it may reach if it is in a sandbox. */
 export interface WaysOutStart {
   readonly options: Options;
   /** Hosts that the process may call. */
@@ -16,7 +17,9 @@ export interface WaysOutStart {
   readonly pay?: PassRules["pay"];
   /** Which of its MCP servers are the operator's. */
   readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
-  /** Why the process may not call this model, as a sentence. `current` is the model that it was given last. */
+  /**
+   * The reason why the process may not call this model, as a sentence. `current` is the model that it was given last.
+   */
   readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
 }
 
@@ -24,14 +27,14 @@ export interface WaysOutStart {
 interface Current {
   readonly model: () => string | undefined;
   readonly budget: () => BudgetMeter | undefined;
-  /** Told of each answer when it begins, with how many tokens it can have. */
+  /** Called at the beginning of each answer, with its token limit. */
   readonly onBegun: (apiMessageId: string, maxTokens: number) => void;
 }
 
-/** The ways out of the sandbox of one process: to the model, to the hosts that were opened, to its MCP servers. */
+/** The connections out of the sandbox of one process: to the model, to allowed hosts, to its MCP servers. */
 interface WaysOut {
   readonly pass: ModelPass;
-  /** The options of the process with these ways in them. */
+  /** The options of the process, with the addresses of these connections. */
   readonly options: Options;
   readonly places: readonly SandboxPlace[];
   close(): Promise<void>;
@@ -63,7 +66,10 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
   };
 }
 
-/** How a process in a sandbox reaches the model. The token is of use only to this process, and only while it is driven. */
+/**
+ * How a process in a sandbox reaches the model. The token is valid only for this process, and only while the session is
+ * driven.
+ */
 function wayToModel({ token }: ModelPass): Record<string, string> {
   return {
     ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,

@@ -3,7 +3,7 @@ import { dirname, isAbsolute } from "node:path";
 import type { SandboxPlace } from "@skein/core";
 import { PROXY_SOCKET, withForwarder } from "../../../sandboxes/host-gate.ts";
 
-/** What the SDK wants started: its `SpawnOptions`. */
+/** The program that the SDK starts: its `SpawnOptions`. */
 export interface ChildRequest {
   readonly command: string;
   readonly args: readonly string[];
@@ -14,7 +14,7 @@ export interface ChildRequest {
 
 /** What a child sees and may use. */
 export interface ChildRoom {
-  /** Where the program is inside. */
+  /** The path of the program inside the sandbox. */
   readonly command: string;
   /** Arguments before the program's own. */
   readonly before?: readonly string[];
@@ -51,7 +51,7 @@ export function claudeRoom(
   };
 }
 
-/** Claude Code is one native program. Another executable, which an operator named, may be a script beside its own files. */
+/** Claude Code is one native program. An executable of the operator may be a script that needs the files beside it. */
 function programOf({ command, args: [script = ""] }: ChildRequest): ChildRoom {
   if (isAbsolute(command))
     return { command: CLAUDE, places: [{ path: realpathSync(command), access: "read", inside: CLAUDE }] };

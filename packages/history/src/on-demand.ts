@@ -1,0 +1,92 @@
+/**
+ * Functions whose modules are loaded when one of them is called. A command such as `skein history usage` starts 20 ms
+ * earlier without the modules of search, export, migrate and the archive.
+ */
+import type { archive as Archive } from "./archive/archive.ts";
+import type { restoreSession as RestoreSession } from "./archive/restore.ts";
+import type { withCarried as WithCarried } from "./carry/carry-session.ts";
+import type * as Export from "./export/export.ts";
+import type * as Migrate from "./migrate/migrate.ts";
+import type * as Undo from "./migrate/undo.ts";
+import type { buildIndex as BuildIndex } from "./search/build-index.ts";
+import type * as Search from "./search/search.ts";
+
+/** Copies every transcript into the archive. */
+export const archive: typeof Archive = async (...given) => (await import("./archive/archive.ts")).archive(...given);
+
+/** Copies a session back from the archive to where Claude Code reads it. */
+export const restoreSession: typeof RestoreSession = async (...given) =>
+  (await import("./archive/restore.ts")).restoreSession(...given);
+
+/** Hands a session of another agent to `work` as one that Claude Code could continue. */
+export const withCarried: typeof WithCarried = async (...given) =>
+  await (await import("./carry/carry-session.ts")).withCarried(...given);
+
+/** Reads every transcript once, so that later searches, lists and sums need not. */
+export const buildIndex: typeof BuildIndex = async (...given) =>
+  await (await import("./search/build-index.ts")).buildIndex(...given);
+
+/**
+ * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
+ * The total is exact up to 500; beyond that only what may be on the page is read.
+ */
+export const searchSessions: typeof Search.searchSessions = async (...given) =>
+  await (await import("./search/search.ts")).searchSessions(...given);
+
+/** Matches in one session and its subagents, in the order of the files. */
+export const searchInSession: typeof Search.searchInSession = async (...given) =>
+  await (await import("./search/search.ts")).searchInSession(...given);
+
+/** Moves or copies one session to another project. */
+export const migrateSession: typeof Migrate.migrateSession = async (...given) =>
+  await (await import("./migrate/migrate.ts")).migrateSession(...given);
+
+/** Moves or copies all sessions of a project to another one. */
+export const migrateWorkspace: typeof Migrate.migrateWorkspace = async (...given) =>
+  await (await import("./migrate/migrate.ts")).migrateWorkspace(...given);
+
+/** Every migration that has a journal, newest first. */
+export const listMigrations = async (options?: Undo.UndoOptions): Promise<readonly Undo.MigrationSummary[]> =>
+  (await import("./migrate/undo.ts")).listMigrations(options);
+
+/**
+ * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. If a
+ * file has changed since, for example because the session was continued, it stays and its session is reported as an error.
+ */
+export const undoMigration: typeof Undo.undoMigration = async (...given) =>
+  await (await import("./migrate/undo.ts")).undoMigration(...given);
+
+const exports = async (): Promise<typeof Export> => await import("./export/export.ts");
+
+/** The lines of one session as they are in its file, byte for byte. */
+export const exportSessionLines: typeof Export.exportSessionLines = async (...given) =>
+  await (await exports()).exportSessionLines(...given);
+
+export const exportSession: typeof Export.exportSession = async (...given) =>
+  await (await exports()).exportSession(...given);
+
+/** Exports the sessions one after the other, so that only one is in memory. */
+export async function* exportAllSessions(
+  ...given: Parameters<typeof Export.exportAllSessions>
+): ReturnType<typeof Export.exportAllSessions> {
+  yield* (await exports()).exportAllSessions(...given);
+}
+
+export const exportSessionToJson: typeof Export.exportSessionToJson = async (...given) =>
+  await (await exports()).exportSessionToJson(...given);
+
+export const exportSessionToMarkdown: typeof Export.exportSessionToMarkdown = async (...given) =>
+  await (await exports()).exportSessionToMarkdown(...given);
+
+export const exportSessionToHtml: typeof Export.exportSessionToHtml = async (...given) =>
+  await (await exports()).exportSessionToHtml(...given);
+
+/** All sessions as one JSON array. For many sessions use `exportAllSessions`, which holds one at a time. */
+export const exportAllSessionsToJson: typeof Export.exportAllSessionsToJson = async (...given) =>
+  await (await exports()).exportAllSessionsToJson(...given);
+
+export const exportAllSessionsToMarkdown: typeof Export.exportAllSessionsToMarkdown = async (...given) =>
+  await (await exports()).exportAllSessionsToMarkdown(...given);
+
+export const exportAllSessionsToHtml: typeof Export.exportAllSessionsToHtml = async (...given) =>
+  await (await exports()).exportAllSessionsToHtml(...given);

@@ -1,0 +1,36 @@
+/** Claude Code. Its transcripts have the form that every function reads, so they are read where they are. */
+import { basename, join } from "node:path";
+import { entriesIn, originalLine } from "../port/files.ts";
+import type { InPlaceSource, Problem, Unit } from "../port/source.ts";
+import { getProjectsPath, usualDataPaths } from "./discover/data-paths.ts";
+import { newWalk, walkRoot } from "./discover/transcripts.ts";
+
+export const claudeCode: InPlaceSource = {
+  name: "claude-code",
+  reads: "in-place",
+  roots: ({ env, homes }) => usualDataPaths(env, homes).map(({ path }) => path),
+  // Other agents have folders `projects` too, and their lines in folders below those.
+  owns: (path) =>
+    entriesIn(getProjectsPath(path)).some(
+      (project) =>
+        project.isDirectory() &&
+        entriesIn(join(getProjectsPath(path), project.name)).some(({ name }) => name.endsWith(".jsonl")),
+    ),
+  units(root) {
+    const walk = newWalk();
+    walkRoot(walk, root);
+    const units = walk.files.map(({ path, size, mtimeMs, inode, kind }): Unit => ({
+      id: kind === "agent" ? basename(path, ".jsonl").slice("agent-".length) : basename(path, ".jsonl"),
+      stamp: `${size}.${mtimeMs}.${inode}`,
+      mtimeMs,
+      root,
+      path,
+      bytes: size,
+    }));
+    const problems = walk.skipped.flatMap(({ path, reason }): Problem[] =>
+      reason === "unreadable" ? [{ path, message: reason }] : [],
+    );
+    return { units, problems };
+  },
+  original: ({ path }, from) => originalLine(path, from),
+};

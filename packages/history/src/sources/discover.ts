@@ -1,0 +1,64 @@
+/** Finds the transcripts of every source: those that are read in place, and the mirrors of the others. */
+import { realpathSync, statSync } from "node:fs";
+import type { LibraryConfig } from "../config.ts";
+import { DataNotFoundError } from "../errors.ts";
+import type { DataFile, Discovered } from "../model/data-file.ts";
+import { dataPaths } from "./claude-code/discover/data-paths.ts";
+import { newWalk, walkRoot } from "./claude-code/discover/transcripts.ts";
+import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts";
+
+/** Every transcript in every data directory. Sessions of other agents have their lines then. */
+export function discover(config: LibraryConfig): Discovered {
+  for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
+  return find(config, () => undefined);
+}
+
+/** Like `discover`, but sessions of other agents need no lines yet: `origin` tells whether they have them. */
+export function discoverUnread(config: LibraryConfig): Discovered {
+  return find(config, (root) => config.mirrors?.get(root)?.files());
+}
+
+/** Only the transcripts that are read in place; the roots of other agents are among the roots. */
+export function discoverOwn(config: LibraryConfig): Discovered {
+  return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
+}
+
+function find(config: LibraryConfig, knownFiles: (root: string) => readonly DataFile[] | undefined): Discovered {
+  const all = existingRoots(config);
+  const roots = all.filter((root) => config.sources?.includes(sourceOfRoot(root)) ?? true);
+  const walk = newWalk();
+  for (const root of roots) {
+    const known = knownFiles(root);
+    if (known) for (const file of known) walk.files.push(file);
+    else walkRoot(walk, root);
+  }
+  for (const { path, message } of roots.flatMap((root) => markOf(root)?.problems ?? []))
+    walk.skipped.push({ path, reason: "unreadable", message });
+  // A session that two agents show stays with the one that claims it, also if that one is not asked for.
+  const marks = all.flatMap((root) => markOf(root) ?? []);
+  return { roots, ...walk, files: unclaimed(marks, walk.files) };
+}
+
+/** Without the transcripts that another source shows as its own, and without their subagents. */
+function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): readonly DataFile[] {
+  const claims = new Set(marks.flatMap((mark) => mark.claims));
+  if (claims.size === 0) return files;
+  const folders = [...claims].map((path) => `${path.slice(0, -".jsonl".length)}/`);
+  return files.filter(({ path }) => !claims.has(path) && !folders.some((folder) => path.startsWith(folder)));
+}
+
+/** The data directories that exist, each once, also if several paths lead to it. */
+export function existingRoots(config: LibraryConfig): readonly string[] {
+  const roots = new Set<string>();
+  const wanted = dataPaths(config);
+  for (const { path, expected } of wanted) {
+    if (isDirectory(path)) roots.add(realpathSync(path));
+    else if (expected && config.dataPath !== undefined) throw new DataNotFoundError(path);
+  }
+  if (roots.size === 0) throw new DataNotFoundError(wanted[0]?.path ?? "");
+  return [...roots];
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
