@@ -83,7 +83,28 @@ export async function sent(
     throw unreachable(new URL(url).origin, error, hint);
   }
   if (response.ok) return response;
-  throw rejected(response, await response.text());
+  throw rejected(response, await beginningOf(response));
+}
+
+/** The most bytes that are read of a response that is not a stream of events. */
+const MOST_TEXT = 1024 * 1024;
+
+/** The beginning of a response's text. Whoever runs the address of a model may send an endless response: the rest is not read. */
+export async function beginningOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  if (!reader) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    size += value.length;
+    if (size < MOST_TEXT) continue;
+    await reader.cancel().catch(() => {});
+    break;
+  }
+  return Buffer.concat(chunks).subarray(0, MOST_TEXT).toString();
 }
 
 function inPieces({ body, ...request }: ModelRequest): RequestInit & { readonly duplex?: "half" } {
@@ -124,6 +145,9 @@ export async function eachChunk({ body }: Response, watch: Watch, take: (chunk: 
   }
 }
 
+/** The most characters of one event: as many as an answer may have. */
+const MOST_EVENT = 32_000_000;
+
 /** Hands on each server-sent event of a response: its name, if it has one, and its data. */
 export async function eachEvent(
   response: Response,
@@ -133,6 +157,14 @@ export async function eachEvent(
   const decoder = new TextDecoder();
   // The clients' own streams are not used: they nest several iterators, and cost more processor time than the call
   // itself.
-  const { feed } = createParser({ onEvent: ({ event, data }) => take(data, event) });
+  const { feed } = createParser({
+    onEvent: ({ event, data }) => take(data, event),
+    maxBufferSize: MOST_EVENT,
+    onError({ type }) {
+      if (type !== "max-buffer-size-exceeded") return;
+      const message = "An event of the model's stream has more than 32 million characters, so the stream was ended.";
+      throw new ModelFailure({ code: "stream_broken", message }, { retryable: false });
+    },
+  });
   await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
 }

@@ -1,7 +1,7 @@
 import { createSign } from "node:crypto";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import { isJsonObject } from "@skein/protocol";
-import { sent } from "../stream-request.ts";
+import { beginningOf, sent } from "../stream-request.ts";
 
 export interface AccessTokenDeps {
   /** The JSON of a service account's key, or an access token. */
@@ -46,7 +46,7 @@ export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDe
       },
       { rejected, hint: "Google gives no access token without it.", fetch },
     ).catch(asTimeout);
-    const said = parsedOrUndefined(await response.text().catch(asTimeout));
+    const said = parsedOrUndefined(await beginningOf(response).catch(asTimeout));
     const token = isJsonObject(said) ? said["access_token"] : undefined;
     if (typeof token !== "string") throw failed("Google's answer has no access token in it.", false);
     const lifetime = isJsonObject(said) ? Number(said["expires_in"] ?? LIFETIME_S) : LIFETIME_S;
