@@ -1,6 +1,6 @@
-import { ModelFailure, isLargeJson, jsonPieces } from "@skein/core";
-import type { JsonObject } from "@skein/protocol";
+import { ModelFailure } from "@skein/core";
 import { createParser } from "eventsource-parser";
+import type { Answer } from "./http-request.ts";
 
 /** Ends a request if nothing arrives for this long. */
 export interface Watch {
@@ -21,7 +21,10 @@ export async function watched<Result>(
   try {
     return await request({ signal: stop.signal, heard: () => void timer.refresh() });
   } catch (error) {
-    if (stop.signal.aborted && !signal.aborted)
+    const isSilent = stop.signal.aborted && !signal.aborted;
+    // An answer that nobody reads to its end would keep its connection.
+    stop.abort();
+    if (isSilent)
       throw new ModelFailure(
         { code: "silence", message: `The model sent nothing for ${silenceMs / 1000} seconds.` },
         { retryable: true },
@@ -33,85 +36,44 @@ export async function watched<Result>(
   }
 }
 
-/** A body that is sent in pieces, so that a request with files is not in memory as a whole. */
-export interface LargeBody {
-  /** The number of bytes of all pieces. */
-  readonly length: number;
-  readonly pieces: () => Iterable<Uint8Array>;
-}
-
-/** A body of these pieces. They are made twice: to count their bytes, and while they are sent. */
-export function largeBody(parts: () => Iterable<string | Uint8Array>): LargeBody {
-  let length = 0;
-  for (const part of parts()) length += Buffer.byteLength(part);
-  return {
-    length,
-    *pieces() {
-      for (const part of parts()) yield typeof part === "string" ? Buffer.from(part) : part;
-    },
-  };
-}
-
-/** A value as the body of a request. */
-export function jsonBody(value: JsonObject): string | LargeBody {
-  return isLargeJson(value) ? largeBody(() => jsonPieces(value)) : JSON.stringify(value);
-}
-
-interface ModelRequest extends Omit<RequestInit, "body"> {
-  readonly body?: RequestInit["body"] | LargeBody;
-}
-
-interface Sending {
-  readonly rejected: (response: Response, text: string) => unknown;
+interface Sending<Asked, Got> {
+  /** Makes the connection: `httpRequest`, or a `fetch`. */
+  readonly send: (url: string, request: Asked & { readonly redirect: "manual" }) => Promise<Got>;
+  readonly rejected: (answer: Got, text: string) => unknown;
   readonly hint: string;
-  /** Makes the connection. Default: the runtime's own `fetch`. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** The answer to a request. A request that the provider rejects throws what `rejected` makes of the response. */
-export async function sent(
+/** The answer to a request. A request that the provider rejects throws what `rejected` makes of the answer. */
+export async function sent<Asked extends { readonly signal?: AbortSignal | null | undefined }, Got extends Answer>(
   url: string,
-  request: ModelRequest,
-  { rejected, hint, fetch = globalThis.fetch }: Sending,
-): Promise<Response> {
-  let response: Response;
+  request: Asked,
+  { send, rejected, hint }: Sending<Asked, Got>,
+): Promise<Got> {
+  let answer: Got;
   try {
     // A redirect would take the key to another address.
-    response = await fetch(url, { ...inPieces(request), redirect: "manual" });
+    answer = await send(url, { ...request, redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;
     throw unreachable(new URL(url).origin, error, hint);
   }
-  if (response.ok) return response;
-  throw rejected(response, await beginningOf(response));
+  if (answer.ok) return answer;
+  throw rejected(answer, await beginningOf(answer));
 }
 
-/** The most bytes that are read of a response that is not a stream of events. */
+/** The most bytes that are read of an answer that is not a stream of events. */
 const MOST_TEXT = 1024 * 1024;
 
-/** The beginning of a response's text. Whoever runs the address of a model may send an endless response: the rest is not read. */
-export async function beginningOf({ body }: Response): Promise<string> {
-  const reader = body?.getReader();
-  if (!reader) return "";
+/** The beginning of an answer's text. Whoever runs the address of a model may send an endless answer: the rest is not read. */
+export async function beginningOf({ body }: Pick<Answer, "body">): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    chunks.push(value);
-    size += value.length;
-    if (size < MOST_TEXT) continue;
-    await reader.cancel().catch(() => {});
-    break;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= MOST_TEXT) break;
   }
   return Buffer.concat(chunks).subarray(0, MOST_TEXT).toString();
-}
-
-function inPieces({ body, ...request }: ModelRequest): RequestInit & { readonly duplex?: "half" } {
-  if (!body || !(typeof body === "object" && "pieces" in body)) return { ...request, body: body ?? null };
-  const headers = new Headers(request.headers);
-  headers.set("content-length", String(body.length));
-  return { ...request, headers, body: ReadableStream.from(body.pieces()), duplex: "half" };
 }
 
 /** Codes of addresses where no server listens, or whose name does not exist: usually the address is wrong. */
@@ -128,29 +90,24 @@ function unreachable(origin: string, error: unknown, hint: string): ModelFailure
   );
 }
 
-/** Passes the body of a response on in chunks. An error of the callback ends the request. */
-export async function eachChunk({ body }: Response, watch: Watch, take: (chunk: Uint8Array) => void): Promise<void> {
-  const reader = body?.getReader();
-  if (!reader) return;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      watch.heard();
-      if (done) return;
-      take(value);
-    }
-  } catch (error) {
-    await reader.cancel().catch(() => {});
-    throw error;
+/** Passes the body of an answer on in chunks. An error of the callback ends the request. */
+export async function eachChunk(
+  { body }: Pick<Answer, "body">,
+  watch: Watch,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  for await (const chunk of body ?? []) {
+    watch.heard();
+    take(chunk);
   }
 }
 
 /** The most characters of one event: as many as an answer may have. */
 const MOST_EVENT = 32_000_000;
 
-/** Hands on each server-sent event of a response: its name, if it has one, and its data. */
+/** Hands on each server-sent event of an answer: its name, if it has one, and its data. */
 export async function eachEvent(
-  response: Response,
+  answer: Pick<Answer, "body">,
   watch: Watch,
   take: (data: string, event: string | undefined) => void,
 ): Promise<void> {
@@ -166,5 +123,5 @@ export async function eachEvent(
       throw new ModelFailure({ code: "stream_broken", message }, { retryable: false });
     },
   });
-  await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
+  await eachChunk(answer, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
 }

@@ -9,7 +9,7 @@ import {
   carryOf,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
-import type { LargeBody } from "../stream-request.ts";
+import type { LargeBody } from "../large-body.ts";
 import { encodedBody } from "./encoded-body.ts";
 
 /** The mark after what is cached. Without `ttl` the provider keeps it for five minutes. */

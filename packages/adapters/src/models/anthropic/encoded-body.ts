@@ -1,6 +1,6 @@
 import { type Turn, isLargeJson, jsonPieces } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
-import { type LargeBody, largeBody } from "../stream-request.ts";
+import { type LargeBody, largeBody } from "../large-body.ts";
 
 /** The JSON of the first turns of a conversation, without its brackets. */
 interface Written {
