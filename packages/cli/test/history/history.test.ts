@@ -216,6 +216,19 @@ test("statusline is one line with model, costs and context, from what Claude Cod
   expect(run(JSON.stringify(status)).stdout).toMatch(
     /^Opus in app \| \$0\.00 session, \$0\.00 today \| [\d,]+ tokens \(\d+ %\)\n$/,
   );
+  // A million tokens of input in this session now, and two in another.
+  const timestamp = new Date().toISOString();
+  for (const [id, path, input_tokens] of [
+    ["now", transcript, 1_000_000],
+    ["other", join(world.root, "projects/-work-other", `${second}.jsonl`), 2_000_000],
+  ] as const) {
+    const message = { id, role: "assistant", model: "claude-opus-4-5", usage: { input_tokens, output_tokens: 0 } };
+    appendFileSync(path, `${JSON.stringify({ type: "assistant", uuid: id, timestamp, message })}\n`);
+  }
+  const { stdout } = run(JSON.stringify(status));
+  const isSameDay = new Date().toDateString() === new Date(timestamp).toDateString();
+  expect(stdout).toContain(isSameDay ? "| $5.00 session, $15.00 today |" : "| $5.00 session, $0.00 today |");
+  expect(stdout).toContain("| 1,000,000 tokens (");
   expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
 });
 
