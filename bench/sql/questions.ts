@@ -31,6 +31,16 @@ const CALLS = `WITH lines AS (
         arg_min(model, moment) AS model, max(output) AS output, max(input) AS input FROM placed GROUP BY ALL
     )`;
 
+function callsWithResults(source = "'' AS source", more = ""): string {
+  return `WITH blocks AS (SELECT ${source}, unnest(json_extract(message, '$.content[*]')) AS b FROM
+        read_ndjson(FILES, columns = {message: 'JSON'}, ${more}${OPTIONS})),
+      calls AS (SELECT source, json_extract_string(b, '$.id') AS id, json_extract_string(b, '$.name') AS name FROM blocks
+        WHERE json_extract_string(b, '$.type') = 'tool_use'),
+      results AS (SELECT json_extract_string(b, '$.tool_use_id') AS id, json_extract_string(b, '$.is_error') AS e FROM blocks
+        WHERE json_extract_string(b, '$.type') = 'tool_result')
+      SELECT source, name, count(*), count(*) FILTER (e = 'true') FROM calls LEFT JOIN results USING (id) GROUP BY ALL`;
+}
+
 export const QUESTIONS: readonly Question[] = [
   {
     what: "group by type",
@@ -52,13 +62,7 @@ export const QUESTIONS: readonly Question[] = [
   {
     what: "calls with results",
     ours: "SELECT name, count(*), count(*) FILTER (is_error) FROM claude.tool_calls GROUP BY 1",
-    bare: `WITH blocks AS (SELECT unnest(json_extract(message, '$.content[*]')) AS b FROM
-        read_ndjson(FILES, columns = {message: 'JSON'}, ${OPTIONS})),
-      calls AS (SELECT json_extract_string(b, '$.id') AS id, json_extract_string(b, '$.name') AS name FROM blocks
-        WHERE json_extract_string(b, '$.type') = 'tool_use'),
-      results AS (SELECT json_extract_string(b, '$.tool_use_id') AS id, json_extract_string(b, '$.is_error') AS e FROM blocks
-        WHERE json_extract_string(b, '$.type') = 'tool_result')
-      SELECT name, count(*), count(*) FILTER (e = 'true') FROM calls LEFT JOIN results USING (id) GROUP BY 1`,
+    bare: callsWithResults(),
   },
 ];
 
@@ -68,9 +72,9 @@ const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9
 /** Questions over the sessions of all agents, whose lines are made already. By hand, they are read as files of lines too. */
 export const QUESTIONS_OF_ALL: readonly Question[] = [
   {
-    what: "all agents: lines by agent and type",
-    ours: "SELECT source, type, count(*) FROM history.lines GROUP BY ALL",
-    bare: `SELECT ${SOURCE}, type, count(*) FROM read_ndjson(FILES, columns = {type: 'VARCHAR'}, filename = true, ${OPTIONS}) GROUP BY ALL`,
+    what: "all agents: calls with results",
+    ours: "SELECT source, name, count(*), count(*) FILTER (is_error) FROM history.tool_calls GROUP BY ALL",
+    bare: callsWithResults(`${SOURCE} AS source`, "filename = true, "),
   },
   {
     what: "all agents: usage by model",
