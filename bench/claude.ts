@@ -86,7 +86,10 @@ export async function run(args: readonly string[]): Promise<boolean> {
   return results.every(({ passed }) => passed !== false);
 }
 
-/** From the question to the first event of a session that begins: with a process of its own, and with one that was started ahead. */
+/**
+ * The time from the request to the first event of a new session: with a new process, and with one that was started in
+ * advance.
+ */
 async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const [bare, cold, ahead]: [number[], number[], number[]] = [[], [], []];
@@ -106,9 +109,9 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
     const session = bareSession(folder(), apiUrl);
     const { first } = await session.turn(HELLO);
     session.close();
-    // Its end takes a processor for a while, too.
+    // The end of a process also takes processor time.
     while (claudes(process.pid).length > claudes(server.pid).length) await sleep(100);
-    // No process was started ahead for options that nobody had before.
+    // Options that were never used have no process that was started in advance.
     const [mine, again] = [await ours({ max_turns: 100 + pair + 1 }), await ours({ max_turns: 100 + pair + 1 })];
     if (pair < 0) continue;
     bare.push(first);
@@ -131,7 +134,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
   ];
 }
 
-/** A prompt to a session whose process is up. */
+/** A prompt to a session whose process runs already. */
 async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const session = bareSession(folder(), apiUrl);
@@ -169,10 +172,10 @@ async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Res
 async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const count = quick ? 8 : 32;
   let up = 0;
-  // One folder for all of them, as the sessions of one tenant have it.
+  // One folder for all of them, as for the sessions of one tenant.
   const home = folder();
   const sessions: BareSession[] = [];
-  // As the server does it: two at a time. All at once they starve each other, and have not come as far when they are measured.
+  // Two at a time, as the server starts them. Started all at once they would slow each other down.
   const lane = async (): Promise<void> => {
     while (sessions.length < count) {
       const session = bareSession(home, apiUrl);
@@ -192,7 +195,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   const bare = pssOf(claudes(process.pid));
   for (const session of sessions) session.close();
 
-  // The first one leaves its modules compiled.
+  // The first process fills the compile cache.
   const before = await serveClaude(folder(), apiUrl);
   await begin(before, HELLO);
   await before.close();
@@ -322,14 +325,14 @@ async function begin(server: ServedClaude, prompt: string): Promise<string> {
   return id;
 }
 
-/** Waits until all have begun, and a little longer, so that they are at work and not at their start. */
+/** Waits until all have begun, and a little longer, so that their start is over. */
 async function reached(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 240_000;
   while (!isSo() && performance.now() < end) await sleep(100);
   await sleep(5000);
 }
 
-/** Waits until the processes have nothing left to do: on a busy machine their start goes on for long after their first word. */
+/** Waits until the processes are idle: on a busy machine their start continues long after their first message. */
 async function quiet(pid: number, windowMs = 3000): Promise<void> {
   const used = (): number => claudes(pid).reduce((sum, one) => sum + cpuOf(one), 0);
   for (let tries = 0; tries < 40; tries++) {

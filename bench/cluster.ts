@@ -21,7 +21,7 @@ const READERS = 1000;
 const EVENTS = 50;
 const READERS_GOAL_MS = 150;
 
-/** What a turn over Restate may take longer than over the local engine. */
+/** How much longer a turn may take with Restate than with the local engine. */
 const GOAL_MS = 10;
 
 export async function run(): Promise<boolean> {
@@ -118,7 +118,7 @@ async function openBench(cluster: Cluster) {
   return {
     client,
     agentId: agent.id,
-    /** So many sessions, each created, prompted and read to the end of its answer. */
+    /** Runs this many sessions: each is created, prompted and read to the end of its answer. */
     async turns(
       count: number,
       atOnce: number,
@@ -151,7 +151,9 @@ async function turn(client: Client, agentId: string): Promise<number> {
   return performance.now() - began;
 }
 
-/** What api processes, workers and Restate used of the processors so far. It says more than the clock where the machine is busy. */
+/**
+ * The processor time of api processes, workers and Restate so far: more meaningful than elapsed time on a busy machine.
+ */
 function processorMs({ processes, restate }: Cluster): number {
   return [...processes, ...restate.nodes].reduce((sum, { pid }) => sum + processorOf(pid()), 0);
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- console`: how fast the console is in Chromium, on a real server with a store of its own. What depends on the
- * machine is compared with something bare in the same run.
+ * `npm run bench -- console`: how fast the console is in Chromium, on a real server with a store of its own. Figures
+ * that depend on the machine are compared with a bare implementation in the same run.
  */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,10 +44,10 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<readonly Line[
   stream: streaming,
   memory: memoryOfServer,
 };
-/** No measure takes longer than a fraction of this on a machine that works. */
+/** The time limit of a measurement, far above what any needs. */
 const LONGEST_S = 180;
 
-/** Answers whether every goal was met. */
+/** Returns whether every goal was met. */
 export async function run(args: readonly string[]): Promise<boolean> {
   if (args.includes("--help")) {
     console.log(HELP);

@@ -32,13 +32,13 @@ Example:
   npm run bench -- history ~/.claude
 `;
 
-/** A rare word, one that is everywhere, a short one, words that are also keys of every line, and words of other scripts. */
+/** A rare word, a frequent one, a short one, words that are also JSON keys, and words of other scripts. */
 const words = ["kaleidoscope", "error", "mcp", "message", "parentUuid", "検索", "ошибка"] as const;
 
 let runs = 5;
 const peers = ["ccusage@20.0.24", "@anthropic-ai/claude-agent-sdk"];
 
-/** Answers whether every goal was met. */
+/** Returns whether every goal was met. */
 export async function run(args: readonly string[]): Promise<boolean> {
   if (args.includes("--help")) {
     console.log(HELP);
@@ -115,7 +115,8 @@ function searchRows(folder: string, work: string): Row[] {
   // One index for all words: building it takes longer than all searches.
   const cache = mkdtempSync(join(work, "index-"));
   return words.flatMap((word): Row[] => {
-    // Into a file: into nothing, grep stops at the first match, and its output would not fit into a buffer.
+    // The output goes to a file: with /dev/null grep stops at the first match, and the output is too large for a
+    // buffer.
     const theirs = whole("sh", ["-c", 'grep -r -i "$1" "$2" > "$3"', "sh", word, folder, join(work, "found")], {});
     progress(`search ${word}`);
     const ours = inProcess(folder, work, `search-${word}`, cache);
@@ -141,7 +142,7 @@ function exportRows(folder: string, work: string): Row[] {
   return [["export: everything to HTML", inProcess(folder, work, "export").first, { ms: 8000 }]];
 }
 
-/** However many sessions there are, a call stays small. */
+/** Memory must not grow with the number of sessions. */
 function largeRows(work: string, isQuiet: boolean): Row[] {
   const folder = join(work, "large");
   writeCorpus({ folder, files: 10_000, bytes: 2_000_000_000, seed: 3 });
@@ -166,7 +167,7 @@ function largeRows(work: string, isQuiet: boolean): Row[] {
 /** On standard error, so that the table is alone on standard output. */
 const progress = (what: string): void => console.error(`${what} …`);
 
-/** How long one appended line takes to be told of. */
+/** The time until an appended line is reported. */
 async function watchRow(work: string): Promise<Row> {
   const folder = join(work, "watched");
   const { sessions } = writeCorpus({ folder, files: 50, bytes: 5_000_000, seed: 4 });

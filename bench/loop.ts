@@ -154,7 +154,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const early: number[] = [];
   const late: number[] = [];
   let sessionId = "";
-  // Several sessions: what one of them meets, a collection of garbage or a busy neighbour, is not its length.
+  // Several sessions, because garbage collection or other load may affect a single one.
   for (let session = 0; session < (quick ? 1 : 3); session++) {
     const overhead: number[] = [];
     ({ sessionId } = await agent.run(PROMPT));
@@ -233,7 +233,7 @@ async function slow(stores: readonly string[], quick: boolean): Promise<Result[]
     ...stores.flatMap((name) => ["--store", name]),
   ];
   const results = await onSlowDisk(args, "bench/bench.ts");
-  // Only the throughput is asked for on a slow disk; the rest is for information.
+  // On a slow disk only the throughput has a goal.
   return results.map(({ goal, passed, ...result }) => ({
     ...result,
     what: `${result.what}, 2 ms fsync`,

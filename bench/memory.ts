@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * The most memory that this process had, in megabytes. Not `maxRSS` where the system tells it better: on Linux a child inherits the
- * figure of the process that started it, so after a large parent every child seems large.
+ * The most memory that this process had, in megabytes. `maxRSS` is not used on Linux, because a child inherits the
+ * figure of its parent.
  */
 export function peakMegabytes(): number {
   try {

@@ -1,4 +1,4 @@
-/** `npm run bench -- sandbox`: what a question over HTTP costs, and what heavy ones cost everybody else. */
+/** `npm run bench -- sandbox`: the cost of a query over HTTP, and the effect of heavy queries on others. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -85,7 +85,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   return results.every(({ passed }) => passed !== false);
 }
 
-/** The same turn through the library, in this process: what HTTP comes on top of. */
+/** The same turn through the library in this process: the floor for HTTP. */
 async function libraryTurns(store: Durable, place: Parameters<typeof openStore>[1], url: string) {
   const opened = await openStore(store, place);
   const agent = benchAgent(url, opened);
@@ -202,7 +202,7 @@ async function reads(server: Served, quick: boolean): Promise<Result[]> {
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    // Twice each, by turns, and the better one: other work on the machine makes both slower and neither faster.
+    // Each runs twice, alternating, and the better one counts: other load only makes them slower.
     const { url, key, cpu } = server;
     const pairs = [];
     for (let at = 0; at < 2; at++)

@@ -31,7 +31,7 @@ ${FROM_HELP}
 const GOALS = { coldRatio: 1.3, warmMs: 50, megabytes: 400, startMs: 300, buildMs: 12_000, firstMs: 3000 };
 const bin = join(import.meta.dirname, "../packages/cli/bin/skein.js");
 
-/** Answers whether every goal was met. */
+/** Returns whether every goal was met. */
 export async function run(args: readonly string[]): Promise<boolean> {
   if (args.includes("--help")) {
     console.log(HELP);
@@ -138,7 +138,7 @@ async function questionsOfAll({ work, times }: { readonly work: string; readonly
 
 interface Measured {
   readonly ms: number;
-  /** What both threads together were at work: steadier on a machine that others use too. */
+  /** The processor time of both threads: steadier than elapsed time on a shared machine. */
   readonly processorMs: number;
 }
 
@@ -184,7 +184,7 @@ const environment = (work: string, cache: string): NodeJS.ProcessEnv => ({
 });
 
 function build({ folder, cache }: Place, work: string): Measured & { readonly megabytes: number } {
-  // What has just been written is left out of a copy.
+  // Files that were just written are left out of a copy.
   const old = new Date(Date.now() - 60_000);
   for (const { path, mtimeMs } of discover({ dataPath: folder }).files)
     if (mtimeMs > Number(old)) utimesSync(path, old, old);

@@ -1,4 +1,4 @@
-/** `npm run bench -- store`: what the stores must reach, beside what the bare database does in the same run. */
+/** `npm run bench -- store`: the speed of the stores, compared with the bare database in the same run. */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { STORES, type StoreName } from "../scripts/kill/open-store.ts";
@@ -81,7 +81,7 @@ async function measure(part: Part, store: Name, { places, quick, disk, progress 
     case "writers":
       return benchWriters(store, { places, progress, events: eventsFor(store, quick) });
     case "reading":
-      // The two that are meant for many sessions.
+      // The stores for many sessions.
       return store === "sqlite" || store === "postgres"
         ? benchReading(store, { places, progress, sessions: quick ? 10_000 : 100_000 })
         : [];

@@ -6,10 +6,11 @@ const weather = defineTool({
   name: "get_weather",
   description: "The weather in a city.",
   input: z.object({ city: z.string() }),
+  output: z.object({ sky: z.string(), celsius: z.number() }),
   // Reading may be repeated after a crash. Without this line a call runs at most once.
   policy: "repeatable",
   timeoutMs: 5000,
-  run: ({ city }) => ({ city, sky: "sunny", celsius: 21 }),
+  run: async ({ city }) => ({ sky: "sunny", celsius: city === "Lisbon" ? 21 : 12 }),
 });
 
 const agent = createAgent({ name: "Forecaster", tools: [weather] });
@@ -17,6 +18,5 @@ const result = await agent.run('Call get_weather for "Lisbon".');
 
 console.log(result.finalAnswer);
 console.log(`${result.totalSteps} steps, $${result.cost?.total_cost}`);
-for (const { actionType, actionData } of result.agentLogs)
-  if (actionType === "tool_execution") console.log(actionType, actionData);
+for (const call of result.toolResults) if (!call.isError) console.log(`${call.name}: ${call.output.celsius} °C`);
 await agent.close();

@@ -19,7 +19,7 @@ export interface Packed {
 export function packAll(destination: string): readonly Packed[] {
   mkdirSync(destination, { recursive: true });
   runIn(root, join(root, "node_modules/.bin/tsc"), "-b", "--force");
-  // The console is no package of its own on npm: the server brings its files.
+  // The console is not a package on npm: the server's package contains its files.
   runIn(root, "npm", "run", "build", "--silent", "--workspace", "@skein/console");
   const served = join(root, "packages/server/dist/console");
   rmSync(served, { recursive: true, force: true });
@@ -53,10 +53,10 @@ function stagePackage(stage: string, name: string): string {
   return to;
 }
 
-/** Only the server brings other people's code: that of the console. */
+/** Only the server's package contains third-party code, that of the console. */
 const NOTICES = "THIRD-PARTY-NOTICES.md";
 
-/** The packed files of a package and of all packages of ours that it depends on: npm finds none of them elsewhere. */
+/** The packed files of a package and of its Skein dependencies, which are not on npm yet. */
 export function packedWithDependencies(packed: string, name: string): readonly string[] {
   const { version } = readManifest(root);
   const found = new Set<string>();
@@ -73,7 +73,7 @@ export function packedWithDependencies(packed: string, name: string): readonly s
 
 const isOurs = (name: string): boolean => name === "skein" || name.startsWith("@skein/");
 
-/** A new folder of a user, with these packages and nothing of the workspace. */
+/** A new folder with these packages and nothing of the workspace. */
 export function installIn(folder: string, packages: readonly string[]): void {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));

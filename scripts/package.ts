@@ -53,7 +53,9 @@ console.log(answer.status, (await answer.json()).error.message);
 await close();
 `;
 
-/** The library and the server, without what only SQL and Claude Code's files need: those say what to install. */
+/**
+ * The library and the server, without the packages for SQL and Claude Code's files: these parts say what to install.
+ */
 function serverAlone(folder: string, packed: string): string {
   const files = ["skein", "@skein/server"].flatMap((name) => packedWithDependencies(packed, name));
   installIn(folder, [...new Set(files)]);
@@ -66,7 +68,7 @@ function serverAlone(folder: string, packed: string): string {
 /** Another version of zod than ours. Our declarations name types that zod has since this one. */
 const OLDEST_ZOD = "4.5.0";
 
-/** A folder with nothing but the packed files and what its own program needs. */
+/** A folder with only the packed files and the packages of its own program. */
 function install(folder: string, packed: string): string {
   const files = packedWithDependencies(packed, "@skein/cli");
   // Another zod than ours, as a user may have it: types of two versions do not fit together.

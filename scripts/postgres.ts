@@ -45,7 +45,7 @@ export interface PostgresOptions {
 }
 
 const FAST = { fsync: "off", full_page_writes: "off" };
-/** What initdb and postgres do as root: `nobody`, who exists everywhere. */
+/** As root, initdb and postgres run as the user `nobody`, who exists everywhere. */
 const NOBODY = 65_534;
 const PID_OF_STARTER = "starter.pid";
 
@@ -89,7 +89,7 @@ export async function startPostgres({
   }
 
   async function start(): Promise<void> {
-    // The free port may be taken by somebody else before the server has it.
+    // Another process may take the free port before the server.
     for (let attempt = 0; attempt < 4; attempt++) {
       if (await launch()) return;
       if (existsSync(join(data, "postmaster.pid"))) break;
@@ -127,7 +127,7 @@ export async function startPostgres({
 
 /** Stops or wakes the server with the processes of its connections. */
 function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
-  // The server first: it would replace a child that does not answer.
+  // The server is stopped first, because it would replace a child that does not answer.
   process.kill(pid, signal);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
   for (const child of children) process.kill(Number(child), signal);

@@ -3,8 +3,8 @@ import { importsOf } from "./house/imports.ts";
 import { type SourceTree, readSourceTree } from "./house/source-tree.ts";
 
 /**
- * Whoever imports one of these, itself or through others, may start a process or a server, or needs one. DuckDB is in
- * the list because its questions keep every core busy for seconds.
+ * A file that imports one of these, directly or not, may start a process or a server. DuckDB is in the list because its
+ * queries keep every core busy for seconds.
  */
 const STARTS =
   /^(?:node:(?:child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)|pg|ws|fastify|eventsource|s3rver|@redis\/client|@duckdb\/node-api)$/u;

@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** In a process of its own: this one was not started with the condition that makes a clone run without a build. */
+/** In a separate process, because this one was not started with the condition for running from sources. */
 function migrate(url: string): void {
   const program = `
     const { createPostgresStore } = await import("@skein/adapters/stores/postgres");

@@ -15,7 +15,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
       output: {
-        // How schemas are checked must be settled in the file that all files with schemas load first.
+        // The chunk with `without-eval.ts` must be loaded before all chunks with schemas.
         codeSplitting: { groups: [{ name: "schemas", test: /node_modules\/zod\/|without-eval/ }] },
       },
     },

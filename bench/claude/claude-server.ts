@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 /** A real server in a process of its own, with Claude Code, and how to call it. */
 export interface ServedClaude {
   readonly pid: number;
-  /** Asks, and hands over each frame with the milliseconds since the question, until the run is done. */
+  /** Sends a request, and returns each frame with the milliseconds since the request, until the run is done. */
   stream(path: string, body: unknown, onFrame?: (event: string, ms: number, data: string) => void): Promise<void>;
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   kill(): Promise<void>;
@@ -77,12 +77,12 @@ export async function serveClaude(
   };
 }
 
-/** Megabytes that these processes hold, memory that they share counted once. */
+/** The memory of these processes in megabytes; shared memory counts once. */
 export function pssOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + pss(pid), 0);
 }
 
-/** Everything that a process has started, and what that has started. */
+/** All descendants of a process. */
 export function descendants(pid: number): readonly number[] {
   const parents = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {

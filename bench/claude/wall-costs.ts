@@ -13,10 +13,13 @@ interface Bench {
 
 const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
-/** What a server gives a process of Claude Code, so that control groups are part of what is measured. */
+/** The limits of a server for Claude Code, so that control groups are measured too. */
 const LIMITS = { totalMemoryBytes: 4 * 1024 ** 3, processes: 256, fileBytes: 4 * 1024 ** 3, cpuSeconds: 3600 };
 
-/** What the sandbox costs: at the start of a process, in a turn, and in memory. Without it beside with it, in random order. */
+/**
+ * The cost of the sandbox: at the start of a process, in a turn, and in memory. Runs with and without it alternate in
+ * random order.
+ */
 export async function wallCosts(bench: Bench): Promise<readonly Result[]> {
   const opened = await openBubblewrap();
   if ("problem" in opened) throw new Error(opened.problem);
@@ -82,7 +85,7 @@ async function turnsAndMemory(
   const medians: [number[], number[]] = [[], []];
   for (let round = 0; round < 9; round++) {
     const times: [number[], number[]] = [[], []];
-    // Turn by turn: what else the machine does then falls on both.
+    // They alternate, so that other load affects both.
     for (let turn = 0; turn < turns; turn++)
       for (const side of shuffled([0, 1] as const)) {
         const { server, ids } = sides[side] ?? { server: servers.with, ids: [] };

@@ -28,7 +28,7 @@ Examples:
 
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Answers whether every line is within the limit. `root` is the checkout that is compared. */
+/** Returns whether every line is within the limit. `root` is the checkout that is compared. */
 export async function runAgainst(name: string, args: readonly string[], root: string = HERE): Promise<boolean> {
   const { against, rounds, limit, json, rest } = parsed(args);
   const { folder, remove } = checkOut(root, against);
@@ -91,16 +91,16 @@ async function measured(folder: string, args: readonly string[], signal: AbortSi
   signal.throwIfAborted();
   const child = spawn("npm", ["run", "--silent", "bench", "--", ...args, "--json"], {
     cwd: folder,
-    // npm tells its children what it runs; a second npm would take that for its own settings.
+    // npm sets variables for its children that a second npm would read as settings.
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$/u.test(name))),
     stdio: ["ignore", "pipe", "inherit"],
     signal,
     killSignal: "SIGTERM",
   });
-  // Both at once: an interrupt rejects the exit while the output is still open.
+  // Awaited together, because an interrupt rejects the exit while the output is still open.
   const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
   const lines = linesOf(output);
-  // It ends with 1 also where a goal was missed, so only an empty answer is a failure.
+  // The exit code is also 1 if a goal was missed, so only an empty output is a failure.
   if (lines.length === 0) throw new Error(`npm run bench -- ${args.join(" ")} measured nothing in ${folder}.`);
   return lines;
 }

@@ -9,10 +9,10 @@ export interface Checkout {
   remove(): void;
 }
 
-/** `root` is the checkout that is there; what it has installed is used again where it fits. */
+/** `root` is the current checkout; its installed packages are reused if their versions match. */
 export function checkOut(root: string, commit: string): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "skein-against-"));
-  // Servers that a benchmark starts as another user must get to their programs.
+  // Readable for others, because a benchmark may start servers as another user.
   chmodSync(parent, 0o755);
   const folder = join(parent, "checkout");
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" });
@@ -57,7 +57,7 @@ function packagesOf(folder: string): readonly string[] {
   return all.filter((path) => existsSync(join(path, "package.json")));
 }
 
-/** What the packages of a checkout need and `root` has not, or not in that version. */
+/** The packages that a checkout needs and `root` lacks, or has in another version. */
 function missingIn(root: string, folder: string): readonly string[] {
   const ours = new Set(packagesOf(folder).map((path) => manifest(path).name));
   const missing = [folder, ...packagesOf(folder)].flatMap((path) => {
@@ -72,7 +72,7 @@ function missingIn(root: string, folder: string): readonly string[] {
 function isInstalled(name: string, version: string, places: readonly string[]): boolean {
   const place = places.find((modules) => existsSync(join(modules, name, "package.json")));
   if (place === undefined) return false;
-  // Versions are exact almost everywhere; a range is taken as met.
+  // Almost all versions are exact; a range counts as met.
   return !/^\d/u.test(version) || manifest(join(place, name)).version === version;
 }
 
@@ -87,7 +87,7 @@ function linkModules(root: string, folder: string): void {
     const link = join(folder, "node_modules", name);
     mkdirSync(join(link, ".."), { recursive: true });
     symlinkSync(path, link);
-    // What only this package has, in a version of its own.
+    // Packages that only this package has, in its own version.
     const own = join(path.slice(folder.length), "node_modules");
     if (existsSync(join(root, own))) symlinkSync(join(root, own), join(folder, own));
   }

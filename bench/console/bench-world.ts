@@ -33,7 +33,7 @@ export function line(name: string, value: number, { most, unit }: { most: number
   return { name, measured: shown(value), goal: `≤ ${shown(most)}`, isMet: value <= most };
 }
 
-/** Fails with a sentence if the work takes longer than it may: a bench that waits for ever tells nobody why. */
+/** Fails with a sentence if the work takes too long. */
 export async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = sleep(seconds * 1000, undefined, { signal: stop.signal }).then(
@@ -75,7 +75,7 @@ export async function begin(
   return id;
 }
 
-/** Waits until the server does nothing more by itself, as after it has made an index. */
+/** Waits until the server is idle, for example after building an index. */
 export async function serverIsIdle({ serverSeconds }: Bench): Promise<void> {
   for (let turn = 0; turn < 120; turn++) {
     const before = serverSeconds();

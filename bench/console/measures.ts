@@ -12,7 +12,7 @@ import {
 } from "./bench-world.ts";
 import { importLongSession } from "../../apps/console/dev/long-session.ts";
 
-/** From the address to a page whose buttons work, and how much script it takes. */
+/** The time until a page is usable, and the size of its scripts. */
 export async function firstPage(bench: Bench): Promise<readonly Line[]> {
   await (await openPage(bench)).close();
   const times: number[] = [];
@@ -64,12 +64,12 @@ export async function listOfSessions(bench: Bench): Promise<readonly Line[]> {
   ];
 }
 
-/** From a key press to the rows that Claude Code's transcripts give. */
+/** The time from a key press to results from Claude Code's transcripts. */
 export async function historySearch(bench: Bench): Promise<readonly Line[]> {
   const page = await openPage(bench, "/sessions?source=claude-code");
   await page.locator(".srow a.strong").first().waitFor({ timeout: 120_000 });
   const field = page.getByRole("searchbox");
-  // The server makes its index after the first list; how long that takes, the bench of the history says.
+  // The server builds its index after the first list; the history benchmark measures that.
   await serverIsIdle(bench);
   const times: number[] = [];
   for (const words of ["timeout retry", "parser error", "cache header", "schema migration", "deadlock order"]) {
@@ -139,12 +139,12 @@ const PIECE = 24;
 const STREAM_SECONDS = 4;
 
 /**
- * How busy 200 pieces of text each second keep the page. What counts is the processor time of its main thread for each piece
- * that arrived, so a machine that is busy with something else, and sends fewer of them, does not make the page look idle.
+ * The load of 200 drafts per second on the page: the processor time of its main thread per draft that arrived, so that
+ * a busy machine that sends fewer drafts does not make the page look idle.
  */
 export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const prompt = `Stream for the bench ${Date.now()}`;
-  // An answer of fewer tokens would end before it was measured.
+  // Long enough that the answer does not end during the measurement.
   const agent = await bench.client.createAgent({
     body: { name: "Writer", model: "claude-haiku-5-5", max_tokens: 64_000 },
   });
@@ -231,7 +231,7 @@ async function timeInPage(page: Page, script: string, selector: string): Promise
   })`)) as number;
 }
 
-/** The share of frames that came late while a place is scrolled for three seconds. */
+/** The share of late frames while an element is scrolled for three seconds. */
 async function droppedFrames(page: Page, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const place = document.querySelector(${JSON.stringify(selector)});

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { script } from "@skein/simulator";
 import { type Served, begin, call, prompt } from "./served.ts";
 
-/** What one tenant does until it is stopped. `took` hears of everything that the server really took on. */
+/** The flood of one tenant, until it is stopped. `took` is called for everything that the server accepted. */
 export type Flood = (
   server: Served,
   told: { readonly signal: AbortSignal; readonly took: () => void },
@@ -37,7 +37,7 @@ export const FLOODS = {
     inParallel(8, signal, async () => {
       const sql = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b";
       const { status } = await call(server, server.flood, { path: "/v1/sql", body: { sql }, signal });
-      // A loop that was ended by the clock had its place.
+      // A statement that ended at the time limit had a place.
       if (status === 422) took();
     }),
   async bodies(server, { signal, took }) {

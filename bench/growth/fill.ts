@@ -1,6 +1,6 @@
 /**
- * Fills a database with copies of the sessions that it has, made inside PostgreSQL: many logs that are real ones, each with
- * ids and times of its own. Indexes are made at the end.
+ * Fills a database with copies of its sessions, made inside PostgreSQL: real logs, each with its own ids and times.
+ * Indexes are created at the end.
  */
 import pg from "pg";
 
@@ -23,7 +23,7 @@ export interface Filled {
 }
 
 const CHUNK = 5000;
-/** How often one id may stand in a body of an event with others. */
+/** The most ids in the body of one event. */
 const IDS_PER_BODY = 4;
 
 const TABLES = ["heads", "sessions", "session_tags", "runs", "run_models", "messages", "log_events"] as const;
@@ -90,7 +90,7 @@ export async function fillPostgres(options: FillOptions): Promise<Filled> {
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
-  // Its query is refused; the error itself is nothing more.
+  // Only the query fails; the error of the connection is ignored.
   client.on("error", () => {});
   await client.connect();
   return client;

@@ -2,9 +2,9 @@
 
 export interface Peer {
   readonly name: string;
-  /** Whether it says that a session survives the death of its process. */
+  /** Whether its documentation promises that a session survives a crash. */
   readonly isDurable: boolean;
-  /** What npm installs for it, the one whose version is shown first; nothing for what is here already. */
+  /** The npm packages to install, first the one whose version is shown; empty for Skein and fetch. */
   readonly packages: readonly string[];
   /** The file below `programs`. */
   readonly program: string;

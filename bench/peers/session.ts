@@ -17,7 +17,7 @@ const STEPS = [
   { text: "The sum of the two numbers is four, as everybody knows who has learnt to add." },
 ];
 
-/** How long a program has to go on after a crash before it counts as one that does not. */
+/** How long a program may take to resume after a crash. After that it counts as not resuming. */
 const PATIENCE_MS = 45_000;
 
 export interface Measured {
@@ -117,7 +117,7 @@ function startProgram(
     });
     child.once("exit", () => reject(new Error(`${peer.name} ended without a result. ${complaint}`)));
   });
-  // Whoever kills the program does not wait for its result.
+  // The caller that kills the program does not wait for its result.
   result.catch(() => {});
   return { child, result };
 }

@@ -7,7 +7,7 @@ const image = (bytes: Buffer) =>
   `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${bytes.toString("base64")}"}}`;
 const list = (count: number, item: string) => Array.from({ length: count }, () => item).join(",");
 
-/** Bodies that nobody sends by mistake, with the answer that each must get. */
+/** Hostile bodies, with the answer that each must get. */
 const BODIES: readonly (readonly [what: string, body: () => string, status: number])[] = [
   ["100,000 levels", () => blocks("[".repeat(100_000)), 422],
   ["1,000,000 keys", () => blocks(`{${Array.from({ length: 1e6 }, (_, at) => `"k${at}":0`).join(",")}}`), 422],
@@ -45,7 +45,8 @@ export async function hostileBodies(server: Served): Promise<Result[]> {
       times.push(performance.now() - began);
       stalls.push((await server.holds()).stall);
     }
-    // The first one also pays for code that was never run before; of the others the best, because other work only adds.
+    // The first one is not counted, because it compiles code. Of the others the best counts, because other load only
+    // adds time.
     const stall = Math.min(...stalls.slice(1));
     results.push({
       what: `event loop, ${what}`,

@@ -1,7 +1,7 @@
 /**
  * A server in a process of its own, so that its memory and its time are its own. Ends when its input does.
  *
- * Every line of its input is a question: what it holds now, after everything that can be forgotten is.
+ * Each line of its input asks for its memory after a garbage collection.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
@@ -36,7 +36,7 @@ const server = await startServer({
   limits: { requestsPerSecond: unlimited, requestBurst: unlimited, streams: unlimited, sessionsPerMinute: unlimited },
 });
 
-// The floor of reads: the same framework, the same objects, from memory and unchecked.
+// The floor for reads: the same framework and objects, from memory, without validation.
 const bare = fastify();
 let kept: unknown = {};
 bare.put("/", (request, reply) => {

@@ -19,7 +19,7 @@ export interface Served {
   readonly peak: () => number;
   /** Seconds of a processor that it has used. */
   readonly cpu: () => number;
-  /** What it holds after everything that can be forgotten is. */
+  /** Its memory after a garbage collection. */
   readonly holds: () => Promise<Held>;
   readonly call: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
   readonly close: () => Promise<void>;
@@ -142,7 +142,7 @@ export interface Rate {
 /**
  * Asks for a route over and over, on so many connections.
  *
- * Written on bare sockets: a client that costs more than the server would make every server look the same.
+ * Written on bare sockets, because an expensive client would hide the difference between servers.
  */
 export async function rate(
   { url, key, cpu }: { url: string; key?: string; cpu: () => number },

@@ -212,7 +212,7 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
     // What was appended since the list was read comes after it.
     if (seen.slice(0, list.data.length).join("\n") !== wanted) wrong += 1;
   };
-  // The log grows meanwhile: stretches that are read and events that arrive then meet at every place.
+  // The log grows meanwhile, so that stored and new events meet at every position.
   const stop = new AbortController();
   const grow = (async () => {
     for (let at = 0; !stop.signal.aborted; at++) {
@@ -252,7 +252,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       if (at % 3 === 0) setTimeout(leave, Math.random() * 5);
       else socket.once("data", leave);
     });
-  // The same before as what is measured: the process grows to its size once, and a leak goes on growing.
+  // Runs once before the measurement: the process grows to its size once, but a leak keeps growing.
   for (let at = 0; at < 2 * count; at += 50)
     await Promise.all(Array.from({ length: 50 }, (_, one) => abortOnce(at + one)));
   await delay(500);
@@ -277,7 +277,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       value: Math.max(0, timers),
       unit: "",
       goal: "0",
-      // The server's own come and go: a leak would be one for each stream.
+      // The server's own timers come and go; a leak would be one per stream.
       passed: timers <= 2,
       note: `${before.timers}, then ${after.timers}; sockets ${before.sockets}, then ${after.sockets}`,
     },

@@ -18,7 +18,7 @@ type Kind = "prompt" | "driver's fact";
 export interface AppendOptions {
   readonly places: Places;
   readonly roundMs: number;
-  /** Said after "append" in the report, where the disk is not as it is. */
+  /** Added after "append" in the report if the disk was slowed down. */
   readonly disk?: string;
   readonly progress: (text: string) => void;
 }
@@ -46,7 +46,7 @@ async function compare(
   const ours = await appender(store, { ...(await places.fresh(store)), poolSize: writers }, { kind, writers });
   const rates: { floor: number; ours: number }[] = [];
   try {
-    // One after the other in each round, so that both meet the same neighbours on a shared machine.
+    // They alternate in each round, so that other load affects both.
     for (let round = -1; round < ROUNDS; round++) {
       const length = round < 0 ? roundMs / 4 : roundMs;
       const floorRate = floor ? await rate(floor, writers, length) : 0;
@@ -113,7 +113,7 @@ const BODY = "x".repeat(500);
 const TABLE =
   "create table bare (session_id text, sequence integer, body text not null, primary key (session_id, sequence))";
 
-/** The least that is possible: one row with the same 500 bytes, durable when it is answered. */
+/** The floor: one row with the same 500 bytes, durable when it is answered. */
 async function bare(store: StoreName | "memory", place: Place, writers: number): Promise<Contestant | undefined> {
   switch (store) {
     case "memory":

@@ -38,13 +38,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** The value that this share of the values does not exceed. */
+/** The percentile of a list of values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
 
-/** A number as short as it can be read. */
+/** A number in a short form. */
 export function figure(value: number): string {
   if (value >= 1000) return Math.round(value).toLocaleString("en");
   return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);

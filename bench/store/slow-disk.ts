@@ -5,7 +5,7 @@ import type { Result } from "./results.ts";
 
 const DELAY_US = 2000;
 
-/** Said where strace is missing: ordinary disks are then not looked at. */
+/** Printed if strace is missing: slow disks are then not measured. */
 export function whyNoStrace(): string | undefined {
   const works = spawnSync("strace", ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"]);
   if (works.status === 0) return undefined;

@@ -4,7 +4,7 @@ export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
   hello: [/The answer is 42/],
   // Only a module for `skein run --agent`.
   "own-tool": [],
-  tools: [/"sky":"sunny"/, /2 steps, \$0\n/, /tool_execution/],
+  tools: [/"sky":"sunny"/, /2 steps, \$0\n/, /get_weather: 21 °C/],
   "frontend-tool": [/awaiting_frontend_tools: pick_colour/, /The other process: accepted/, /answered: "blue"/],
   "crash-and-resume": [/ended with SIGKILL/, /outcome of this call is unknown/, /Letters: 1$/m],
   subagents: [/answered: "4"/, /worked for toolu_\w+: 4 messages/],

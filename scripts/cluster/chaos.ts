@@ -12,11 +12,11 @@ import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
 import { type Stall, longestStall } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
-import { explainUnsettled } from "./unsettled.ts";
+import { explainUnsettled } from "./unfinished-sessions.ts";
 
 export interface ChaosOptions {
   readonly sessions: number;
-  /** How many of them are Claude Code's. */
+  /** How many of the sessions are Claude Code's. */
   readonly claude?: number;
   /** The least number of prompts for each session. It gets more while faults go on. */
   readonly prompts: number;
@@ -26,7 +26,7 @@ export interface ChaosOptions {
    */
   readonly thinkMs?: number;
   readonly strikes: number;
-  /** Between the end of a fault and the next one. */
+  /** The pause between two faults. */
   readonly everyMs: readonly [number, number];
   readonly postgresDownMs: number;
   readonly seed: number;
@@ -44,7 +44,7 @@ export interface ChaosOutcome {
   readonly accepted: number;
   readonly effects: number;
   readonly struck: readonly string[];
-  /** The longest time without an event of a session that was being driven, without the store's own outages. */
+  /** The longest gap between two events of a driven session, not counting outages of the store. */
   readonly worstStall: Stall;
   /** The same for sessions of Claude Code, where a process has to be started. */
   readonly worstClaudeStall: Stall;
@@ -123,14 +123,17 @@ function endedByItself(name: string): Violation {
   return { invariant: "I16", sentence: `${name} ended by itself: see its log.`, evidence: { name } };
 }
 
-/** Claude Code's sessions work in folders that every worker has; without any it is off, which starts faster. */
+/**
+ * Claude Code's sessions use folders that every worker has. Without such sessions Claude Code is off, which starts
+ * faster.
+ */
 function claudeSettings({ claude = 0 }: ChaosOptions, folder: string): Record<string, string> {
   if (claude === 0) return { SKEIN_CLAUDE_CODE: "off" };
   return { SKEIN_CLAUDE_ROOTS: folder, SKEIN_SANDBOX: "off", SKEIN_CLAUDE_AHEAD: "0", SKEIN_CLAUDE_IDLE: "2" };
 }
 
 interface Pace {
-  /** What was asked, and what was seen, so far. */
+  /** The prompts and the events so far. */
   readonly operations: Operation[];
   readonly streams: Stream[];
   /** The sessions of Claude Code, and the folder of each. */
@@ -148,7 +151,7 @@ async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<
   const { operations, streams, calm, over } = pace;
   await Promise.all(
     Array.from({ length: sessions }, async (_, n) => {
-      // Not all at the same moment, but as often as prompts come later.
+      // Sessions begin one after the other, at the rate of later prompts.
       await sleep(n * Math.max(20, (options.thinkMs ?? 0) / sessions));
       const isClaude = n < (options.claude ?? 0);
       const sessionId = isClaude ? await beginClaude(client, n, pace) : await client.create(operations, over);
@@ -180,7 +183,7 @@ async function beginClaude(client: Client, n: number, pace: Pace): Promise<strin
   return sessionId;
 }
 
-/** Effects of Claude Code: each line of the file in its folder is one, of the call whose command wrote it. */
+/** The effects of Claude Code: each line of the file in a session's folder is one effect of one call. */
 function claudeEffects(
   claude: ReadonlyMap<string, string>,
   sessionId: string,

@@ -47,7 +47,7 @@ export async function startS3(folder: string): Promise<S3Server> {
   }
 
   await start();
-  // The keys that s3rver knows without being told.
+  // The default keys of s3rver.
   return { endpoint, bucket: BUCKET, keyId: "S3RVER", secret: "S3RVER", start, kill, stop: kill };
 }
 

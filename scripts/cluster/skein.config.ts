@@ -11,7 +11,7 @@ function effect(name: string, policy: "once" | "repeatable") {
     async run({ padding = 0 }, { sessionId, toolUseId, signal }) {
       const query = new URLSearchParams({ session: sessionId, call: toolUseId, policy, by: String(process.pid) });
       const response = await fetch(`${process.env["CHAOS_EFFECTS_URL"] ?? ""}/?${query}`, { method: "POST", signal });
-      // A large result: its text goes to the place of files.
+      // A large result, whose text is stored as a file.
       return (await response.text()) + "x".repeat(padding);
     },
   });

@@ -5,14 +5,14 @@ interface Span {
   readonly to: number;
 }
 
-/** A time without an event of a session that had something to do. */
+/** A gap between two events of a session that had something to do. */
 export interface Stall {
   readonly ms: number;
   /** Which session, between which events and when. */
   readonly where: string;
 }
 
-/** The longest time between two events of a session that had something to do, without the times in which the store was away. */
+/** The longest gap between two events of a session that had something to do, not counting outages of the store. */
 export function longestStall(logs: readonly (readonly Event[])[], outages: readonly Span[]): Stall {
   return logs
     .flatMap((events) => stallsOf(events, outages))
@@ -36,7 +36,7 @@ function stallsOf(events: readonly Event[], outages: readonly Span[]): readonly 
   return stalls;
 }
 
-/** How much of a span the store was away. */
+/** How long the store was unavailable within a time span. */
 function away({ from, to }: Span, outages: readonly Span[]): number {
   return outages.reduce((sum, outage) => sum + Math.max(0, Math.min(to, outage.to) - Math.max(from, outage.from)), 0);
 }

@@ -96,7 +96,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       if (role === "api") apis.add(port);
       else workers.add(endpointPort);
     }
-  // The first one brings the schema up to date; the others find it so.
+  // The first process migrates the schema; the others find it up to date.
   for (const process_ of processes.slice(0, 1)) await process_.start();
   await Promise.all(processes.slice(1).map((process_) => process_.start()));
   // Workers of the local engine do not listen for Restate.

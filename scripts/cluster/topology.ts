@@ -1,4 +1,4 @@
-/** What a cluster is made of: which processes, how many, and with which variables. `deploy/` says the same in containers. */
+/** The processes of a cluster, their number and their variables. `deploy/` has the same for containers. */
 
 /** Where the shared parts of a cluster are. */
 export interface Places {

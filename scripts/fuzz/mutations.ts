@@ -22,7 +22,7 @@ const NUMBERS = [
 const KEYS = ["__proto__", "constructor", "prototype", "id", "tenant", "status", "fence", "toString", "", "a b", "💥"];
 const WRONG = [null, true, false, "", "5", [], {}, [[]], { text: 5 }, ["a", 1, null], "\ud800"];
 
-/** A body as bytes that are nearly right: one or a few things in it are not. */
+/** A body with one or a few mistakes. */
 export function mutated(value: unknown, random: Random): unknown {
   let result = structuredClone(value);
   for (let times = 1 + random.int(3); times > 0; times--) result = once(result, random);
@@ -56,10 +56,10 @@ function once(value: unknown, random: Random): unknown {
   }
 }
 
-/** The same over and over, as far as it stays within a few megabytes. */
+/** Repeats a value, up to a few megabytes. */
 function many(item: unknown, count: number): unknown[] {
   const size = (JSON.stringify(item) ?? "").length;
-  // Copies: one that is changed again would otherwise be changed in all its places, and be too long for any text.
+  // Copies, because a shared value that is mutated again would change in all its places.
   return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => structuredClone(item));
 }
 
@@ -80,7 +80,7 @@ function other(value: unknown, random: Random): unknown {
     ]);
   if (typeof value === "number" && random.chance(0.7)) return random.pick(NUMBERS);
   return random.pick<() => unknown>([
-    // A copy: it may be changed again, and would end up inside itself.
+    // A copy, because a later mutation could otherwise put the value inside itself.
     () => structuredClone(random.pick(WRONG)),
     () => random.pick(NUMBERS),
     () => random.pick(naughtyText),
@@ -94,7 +94,7 @@ function nested(depth: number): unknown {
   return value;
 }
 
-/** Text that is no JSON, or JSON that no serialiser writes. */
+/** Text that is not JSON, or JSON that no serialiser writes. */
 export function brokenText(json: string, random: Random): string | Buffer {
   return random.pick<() => string | Buffer>([
     () => json.slice(0, random.int(json.length + 1)),

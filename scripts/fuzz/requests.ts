@@ -12,7 +12,7 @@ type Sender = keyof ServedKeys | "nobody" | "stranger";
 /** One generated request. */
 export interface FuzzRequest {
   readonly index: number;
-  /** What it asks for; undefined for an address that is in no description. */
+  /** The operation; undefined for an address outside the description. */
   readonly operation: Operation | undefined;
   readonly method: string;
   /** With the query. */
@@ -20,7 +20,7 @@ export interface FuzzRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
   readonly sender: Sender;
-  /** Names something of another tenant: whatever the answer is, it is no success. */
+  /** Names a resource of another tenant, so the answer must not be a success. */
   readonly foreign: boolean;
 }
 
@@ -147,7 +147,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Percent-encoded; half a surrogate pair becomes what UTF-8 has for it. */
+/** Percent-encoded; a lone surrogate becomes the replacement character. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

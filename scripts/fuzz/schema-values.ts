@@ -31,13 +31,13 @@ export interface JsonSchema {
 
 export interface ValueOptions {
   readonly random: Random;
-  /** A value that the server is known to have, by the name of its place: an id, a cursor, a tool. */
+  /** A value that the server has, by the name of its field: an id, a cursor, a tool. */
   readonly known: (name: string) => unknown;
   /** The schemas that others refer to. */
   readonly definitions?: Readonly<Record<string, JsonSchema>> | undefined;
 }
 
-/** A value that fits a schema, most of the time; where the schema says nothing, something that a caller may send. */
+/** A value that usually fits a schema. For an open schema: a value that a caller may send. */
 export function valueOf(schema: JsonSchema, name: string, given: ValueOptions): unknown {
   const options = { ...given, definitions: schema.$defs ?? given.definitions };
   if (schema.$ref !== undefined)
@@ -54,7 +54,7 @@ export function valueOf(schema: JsonSchema, name: string, given: ValueOptions): 
       return objectOf(schema, options);
     case "array": {
       const length = Math.min((schema.minItems ?? 0) + random.int(3), schema.maxItems ?? 3);
-      // Blocks that fit their schema, and as often blocks that people would send.
+      // Half of the blocks fit their schema, half are like those that people send.
       const item = () =>
         name === "content" && random.chance(0.5) ? block(random) : valueOf(schema.items ?? {}, name, options);
       return Array.from({ length }, item);
@@ -109,7 +109,7 @@ function number(schema: JsonSchema, random: Random): number {
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** A block of a message, in order or not. */
+/** A block of a message, valid or not. */
 function block(random: Random): unknown {
   return random.pick([
     { type: "text", text: "Hello" },

@@ -65,7 +65,7 @@ interface Step {
   readonly line: number;
 }
 
-/** The shortest way from any member back to itself. */
+/** The shortest cycle through any member. */
 function shortestCircle(members: readonly string[], graph: Graph): readonly Step[] {
   const among = new Set(members);
   const ways = members.flatMap((start) => {

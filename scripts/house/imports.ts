@@ -6,9 +6,9 @@ export interface Import {
   readonly line: number;
   /** The names that are taken; undefined if it may be all of them (`import *`, `export *`, `import()`). */
   readonly names: readonly string[] | undefined;
-  /** Nothing is loaded when the program runs: `import type`. `import { type … }` is loaded all the same. */
+  /** Not loaded at run time: `import type`. `import { type … }` is loaded. */
   readonly isType: boolean;
-  /** Loaded when the code gets there: `import()`. */
+  /** Loaded when it is reached: `import()`. */
   readonly isDynamic: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Functions and files that are too long to be read at once. */
+/** Functions and files that are too long. */
 import type { Node } from "oxc-parser";
 import { type Finding, type SourceFile, type SourceTree, isFunction, productFiles, walk } from "./source-tree.ts";
 
@@ -22,7 +22,7 @@ export function linesOf(text: string): number {
   return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
-/** Contract suites and tests are one long function by nature. */
+/** Contract suites and tests are long functions, so they are not checked. */
 function mustBeShort(path: string): boolean {
   return /^(?:(?:packages|apps)\/[^/]+\/src|scripts)\//u.test(path) && !/\/(?:testing|test)\//u.test(path);
 }
@@ -50,7 +50,7 @@ function ownLines(outer: Node, file: SourceFile): number {
   walk(outer, (node) => {
     const isApart = node !== outer && (isFunction(node) || isExhaustive(node));
     if (!isApart) return true;
-    // The line in which it begins has something of the function around it.
+    // The first line of an inner function also has code of the outer one.
     for (let line = file.lineAt(node.start) + 1; line <= file.lineAt(node.end); line++) lines.delete(line);
     return false;
   });

@@ -6,7 +6,9 @@ import type { Operation } from "./journal.ts";
 
 type Wrong = (sentence: string) => void;
 
-/** Every acknowledged event stands, with exactly its text, at the place that was answered; nothing refused is there. */
+/**
+ * Every acknowledged event is stored with its exact text at the acknowledged sequence, and nothing rejected is stored.
+ */
 export function checkPlaces(sessions: readonly StoredSession[], operations: readonly Operation[], wrong: Wrong): void {
   const logs = new Map(sessions.map(({ sessionId, events }) => [sessionId, events]));
   const known = new Set<string>();
@@ -42,7 +44,7 @@ export async function checkDeleted(store: Store, operations: readonly Operation[
   }
 }
 
-/** A record is as its last acknowledged put left it. */
+/** A record has the value of its last acknowledged put. */
 export async function checkRecords(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
   const last = new Map<string, Operation>();
   for (const operation of operations)

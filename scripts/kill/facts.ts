@@ -4,7 +4,7 @@ export const TENANT = "kill";
 
 const AGENT = AgentConfig.parse({ name: "Killed", model: "claude-sonnet-4-5", system_prompt: "You write." });
 
-/** What the writers write: each text is used once, so that it can be found again. */
+/** The facts of the writers. Each text is unique, so that it can be found again. */
 export interface Facts {
   created(title: string): NewEvent;
   prompt(text: string): NewEvent & { readonly event_type: "prompt.accepted" };

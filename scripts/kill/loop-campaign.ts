@@ -44,7 +44,7 @@ export interface LoopOutcome {
 
 const LEASE_MS = 4000;
 
-/** A worker that drives sessions is killed again and again; afterwards the log, the world and the model must agree. */
+/** Kills a worker that drives sessions repeatedly. Afterwards the log, the effects and the model's calls must agree. */
 export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutcome> {
   const random = createRandom(campaign.seed);
   const [least, most] = campaign.delayMs ?? [50, 1500];
@@ -68,7 +68,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
       const news = firstNews(store);
       const begin = client.beginning();
       worker = await startWorker({ ...task, begin });
-      // How long Node takes to start says how busy the machine is.
+      // The start time of Node shows how busy the machine is.
       const ready = Date.now();
       let said = "";
       worker.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -125,7 +125,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
   }
 }
 
-/** Every call that the model answered stands in the log with its usage, or was given up and charged. */
+/** Every call that the model answered is in the log with its usage, or was abandoned with a reservation. */
 function unaccounted(
   sessions: readonly StoredSession[],
   calls: readonly Call[],

@@ -6,7 +6,9 @@ import type { Operation } from "../../packages/core/src/testing/check-history/hi
 import { agent } from "./loop-agent.ts";
 import type { Random } from "./random.ts";
 
-/** What a client does: sessions that are prompted again as soon as they have answered, each request repeated until it is answered. */
+/**
+ * A client: it prompts sessions again as soon as they have answered, and repeats each request until it gets an answer.
+ */
 export interface LoopClient {
   readonly operations: Operation[];
   readonly sessionIds: readonly string[];
@@ -81,7 +83,7 @@ export async function createLoopClient(store: Store, count: number, random: Rand
     async begun({ sessionId, title, text }, messageId) {
       const [created] = await persistently(() => store.read(sessionId).catch(gone));
       const wasTold = messageId !== undefined;
-      // Nobody was told of it, and it is not there: it never began.
+      // The session was never acknowledged and does not exist: it never began.
       if (!created && !wasTold) return;
       const asked = { client: "worker", outcome: wasTold ? "ok" : "unknown", key: null, sessionId } as const;
       operations.push({ ...asked, kind: "create", text: title, messageId: null, sequence: wasTold ? 1 : null });

@@ -82,5 +82,5 @@ if (task.begin) {
     .then(({ messageId }) => process.stdout.write(begunLine(messageId)), report);
 }
 process.on("SIGTERM", () => void engine.stop().then(() => process.exit(0)));
-// The engine's own timers do not keep a process alive: whoever serves decides when it ends.
+// The engine's own timers do not keep a process alive, so this one does.
 setInterval(() => {}, 60_000);

@@ -1,7 +1,7 @@
 /**
- * A few appends and an orderly end: the process in which one system call fails.
+ * The process in which one system call fails: it makes a few appends and ends in order.
  *
- * Started with { store, place } as JSON; tells like the writer that is killed. Whatever fails, it fails with a known error.
+ * Started with { store, place } as JSON; it writes a journal like `writer.ts`. Every failure must be a known error.
  */
 import { createIds, isKnownError } from "@skein/protocol";
 import { TENANT, createFacts } from "./facts.ts";

@@ -23,7 +23,7 @@ export interface LedgerOptions {
 export interface LedgerOutcome {
   readonly sessions: number;
   readonly calls: number;
-  /** Calls without a whole answer, and how many of them the stream had told something of. */
+  /** Calls without a complete answer, and for how many of them the stream had reported usage. */
   readonly broken: number;
   readonly told: number;
   readonly violations: readonly string[];
@@ -91,7 +91,7 @@ async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledT
         if (event.event_type === "step.generating") begins.resolve();
       }
     };
-    // Whoever watches is told that the agent is closed.
+    // The watcher gets the error that the agent is closed.
     watch().catch(() => undefined);
     return begins.promise;
   });

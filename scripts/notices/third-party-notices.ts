@@ -46,7 +46,7 @@ ${table(
 ${licenceTexts(bundled)}`;
 }
 
-/** What is started, and on which terms: told by their packages or, for programs of the system, by their projects. */
+/** Programs that Skein starts, and their licences: from their packages, or from their projects for system programs. */
 const PROGRAMS: readonly (readonly string[])[] = [
   [
     "Restate server (`@restatedev/restate-server-*`)",

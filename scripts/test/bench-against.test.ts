@@ -10,16 +10,16 @@ import { type Compared, compare } from "../../bench/compare/ratios.ts";
 const line = (value: number, unit = "ms") => ({ what: "a turn", store: "sqlite", value, unit });
 
 describe("the ratio of a line", () => {
-  test("is the median over the rounds, with the lowest and the highest", () => {
+  test("the ratio of a line is the median over the rounds, with the lowest and the highest", () => {
     const rounds = [1.2, 1, 4].map((value) => ({ earlier: [line(1)], now: [line(value)] }));
     expect(compare(rounds)).toMatchObject([{ earlier: 1, now: 1.2, ratio: 1.2, lowest: 1, highest: 4 }]);
   });
 
-  test("is above 1 for half as many per second", () => {
+  test("the ratio is above 1 for half as many per second", () => {
     expect(compare([{ earlier: [line(10, "/s")], now: [line(5, "/s")] }])).toMatchObject([{ ratio: 2 }]);
   });
 
-  test("is left out where only one commit has the line, or the figure is not above 0", () => {
+  test("the ratio is left out if only one commit has the line, or the figure is not above 0", () => {
     expect(compare([{ earlier: [], now: [line(1)] }])).toEqual([]);
     expect(compare([{ earlier: [line(-1)], now: [line(1)] }])).toEqual([]);
   });

@@ -170,6 +170,19 @@ test("a decision has a number of its own, which its title has too, and a line in
   );
 });
 
+test("every decision that the code names exists", () => {
+  const files = globSync("{packages,apps,scripts}/**/*.{ts,tsx}", {
+    cwd: root,
+    exclude: ["**/node_modules/**", "**/dist/**"],
+  });
+  const named = files.flatMap((file) =>
+    [...text(file).matchAll(/\bdecision\s(?:\*\s)?(\d{3})\b/g)].map(([, number = ""]) => ({ file, number })),
+  );
+  expect(named.length).toBeGreaterThan(40);
+  const index = text("docs/decisions/README.md");
+  expect(named.filter(({ number }) => !index.includes(`[${number}](`))).toEqual([]);
+});
+
 test("the five parts have names: no file calls a specification a seed", () => {
   const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,md}", {
     cwd: root,

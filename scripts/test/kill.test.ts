@@ -29,7 +29,7 @@ test.each(STORES)(
   },
 );
 
-test("the rig sees one acknowledged event that is missing", { timeout: 60_000 }, async () => {
+test("the check finds a single missing acknowledged event", { timeout: 60_000 }, async () => {
   const place = { folder: join(folder, "damaged") };
   const outcome = await runCampaign({
     name: "damaged",
@@ -40,7 +40,7 @@ test("the rig sees one acknowledged event that is missing", { timeout: 60_000 },
     folder: join(folder, "damaged-journals"),
     delayMs: [150, 150],
     async crash(writer) {
-      // The first prompt is surely acknowledged when so much was.
+      // By then the first prompt was acknowledged.
       while (writer.acknowledged() < 40) await sleep(20);
       await writer.kill();
       const db = new DatabaseSync(join(place.folder, "skein.db"));
@@ -53,7 +53,7 @@ test("the rig sees one acknowledged event that is missing", { timeout: 60_000 },
   expect(outcome.violations.length).toBeGreaterThan(0);
 });
 
-test("what a killed process told is read up to where it was cut", () => {
+test("the journal of a killed process is read up to its cut line", () => {
   const journal = join(folder, "cut.jsonl");
   writeFileSync(journal, `${JSON.stringify({ is: "begun", op: 1, kind: "delete", target: "a" })}\n{"is":"ok","o`);
   expect(readJournal(journal).operations).toMatchObject([{ op: 1, answer: undefined }]);

@@ -85,7 +85,7 @@ test("a second worker takes over a dead one's session within its lease and a sec
   await expect.poll(() => client.finished(), { timeout: 60_000 }).toBe(true);
 }, 40_000);
 
-test("a worker that slept longer than its lease writes nothing when it wakes", async () => {
+test("a worker that was stopped for longer than its lease writes nothing afterwards", async () => {
   const { task, store, effects, first, client } = await twoWorkers(50);
   await client.feed();
   await expect.poll(() => effects.effects.length, { timeout: 10_000 }).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 /**
- * Skein calls no address that nobody configured. Every connection of its processes is watched, also of native code such as
- * DuckDB, in a network namespace that has nothing but loopback: whatever would be sent goes nowhere.
+ * Skein calls only configured addresses. All connections of its processes are traced, also those of native code such as
+ * DuckDB, in a network namespace with only loopback, so that nothing leaves the machine.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -19,7 +19,7 @@ describe.each(folders)("the package %s", (name) => {
   const directory = `packages/${name}`;
   const manifest = publishedManifest(readManifest(join(root, directory)), shared, directory);
 
-  test("says what it is, where its source is, and what it contains", () => {
+  test("a package says what it is, where its source is, and what it contains", () => {
     expect(manifest).toMatchObject({
       version: "3.2.1",
       license: "MIT",
@@ -32,14 +32,14 @@ describe.each(folders)("the package %s", (name) => {
     expect(manifest).not.toHaveProperty("devDependencies");
   });
 
-  test("asks for the other packages in its own version", () => {
+  test("a package depends on the other packages in its own version", () => {
     const ours = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(([other]) =>
       /^(?:skein$|@skein\/)/.test(other),
     );
     expect(ours.filter(([, version]) => version !== "3.2.1")).toEqual([]);
   });
 
-  test("exports only files that are packed, with types first", () => {
+  test("a package exports only files that are packed, with types first", () => {
     const conditions = Object.values(manifest.exports ?? {});
     expect(conditions.length > 0 || manifest.bin !== undefined).toBe(true);
     for (const one of conditions) {
@@ -49,7 +49,7 @@ describe.each(folders)("the package %s", (name) => {
     }
   });
 
-  test("has a README with an example", () => {
+  test("a package has a README with an example", () => {
     expect(text(`${directory}/README.md`).startsWith(`# ${manifest.name}\n`)).toBe(true);
     expect(exampleOf(name)).toMatch(/^import .+\n[\s\S]+;$/);
   });
@@ -97,7 +97,7 @@ describe("the changelog", () => {
   });
 });
 
-test("an address with a placeholder is no home: a release with a version is rejected", () => {
+test("a release with a version is rejected while the repository's address is a placeholder", () => {
   const at = (url: string): boolean => hasHome({ ...shared, repository: { type: "git", url } });
   expect([at("git+https://example.com/OWNER/skein.git"), at("git+https://example.com/us/skein.git")]).toEqual([
     false,

@@ -14,7 +14,7 @@ export function whyNoBrowser(): string | undefined {
   return spawnSync("chromium", ["--version"]).status === 0 ? undefined : "chromium is not installed, and is left out.";
 }
 
-/** What Chromium's own EventSource makes of a stream, beside what the list of events has. */
+/** Compares Chromium's own EventSource with the list of events. */
 export async function inBrowser(served: Served, folder: string): Promise<Finding> {
   const { path, headers, talk, edit } = await openSession(served);
   await edit("ü 漢字 🌍 : \u2028 x");
@@ -117,7 +117,7 @@ async function startBrowser(profile: string) {
       const { sessionId } = (await send("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
       await send("Page.enable", {}, sessionId);
       await send("Page.navigate", { url }, sessionId);
-      // The page is there when its own address is.
+      // The page is loaded when its address is set.
       for (;;) {
         const { result } = (await send("Runtime.evaluate", { expression: "location.href" }, sessionId)) as Evaluated;
         if (result.value === url) break;

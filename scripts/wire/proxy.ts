@@ -18,7 +18,7 @@ export function isInstalled(name: ProxyName): boolean {
   return spawnSync(name, ["-v"]).status === 0;
 }
 
-/** What Debian's packages do without being told, and compression on top. Nothing that is there for streams. */
+/** The default configuration of Debian's packages, with compression, and without any setting for streams. */
 const CONFIGS: Readonly<Record<ProxyName, (port: number, server: string, folder: string) => string>> = {
   nginx: (port, server, folder) => `
 daemon off;

@@ -9,9 +9,9 @@ interface Frame {
 /** A stream that is read with Node's own fetch. */
 export interface Reader {
   readonly frames: readonly Frame[];
-  /** When each comment came: a stream that says nothing still says that it is there. */
+  /** When each keep-alive comment came. */
   readonly comments: readonly number[];
-  /** Why it ended, while it should not have. */
+  /** Why the stream ended unexpectedly. */
   readonly ended: () => string | undefined;
   close(): void;
 }

@@ -7,7 +7,7 @@ export interface ServedSession {
   readonly headers: Readonly<Record<string, string>>;
   /** Appends one event. */
   edit(title: string): Promise<void>;
-  /** Says something whose answer comes in pieces with this pause between them. */
+  /** Sends a prompt whose answer comes in pieces with this pause between them. */
   talk(pieces: number, pauseMs: number): Promise<void>;
 }
 

@@ -15,11 +15,11 @@ export interface Platform {
 
 export interface PlatformOptions {
   readonly data: string;
-  /** Where the model is; without it the platform's own simulator. */
+  /** The address of the model. Default: the platform's own simulator. */
   readonly modelUrl?: string;
   readonly config?: string;
   readonly port?: number;
-  /** Where the built console is; without it the one of its package. */
+  /** The folder of the built console. Default: the one of its package. */
   readonly consoleFolder?: string;
   /** A folder in which Claude Code may work; without it there is no Claude Code. */
   readonly claudeFolder?: string;
@@ -42,7 +42,7 @@ export async function startPlatform({
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
-      // Claude Code's server has folders there, which a crash leaves: they go with the data.
+      // Temporary folders of Claude Code are in the data folder, so that they are removed with it after a crash.
       TMPDIR: claudeFolder === undefined ? process.env["TMPDIR"] : data,
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,

@@ -109,14 +109,14 @@ try {
       const browser = await openBrowser({ width, height, scale, touch, dark });
       const page = await browser.context.newPage();
       await page.goto(`${url}/#key=${key}`);
-      // The cookie is there once a page is.
+      // The cookie is set once a page is loaded.
       await page.locator(".app").waitFor();
       for (const shot of SHOTS) {
         if (only && !only.includes(shot.name)) continue;
         await page.goto(`${url}${shot.path(world)}`);
         await page.waitForLoadState("load");
         await delay(1200);
-        // What loads is drawn as grey bars.
+        // Waits until no placeholder (grey bars) is left.
         await page.locator(".sk").first().waitFor({ state: "detached" });
         await shot.before?.(page);
         await delay(400);

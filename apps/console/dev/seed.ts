@@ -47,7 +47,7 @@ export async function seed({
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
-  // Where Claude Code would keep them: the home of the platform is its data folder.
+  // Where Claude Code would store them: the platform's home is its data folder.
   writeClaudeSessions(join(data, ".claude"));
   let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
@@ -88,7 +88,7 @@ export async function seed({
   return world;
 }
 
-/** Sessions that are over, with times of the past: the library runs them on a store whose clock is set back. */
+/** Finished sessions of the past: the library runs them on a store whose clock is set back. */
 async function seedPast({
   data,
   model,

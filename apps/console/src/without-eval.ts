@@ -1,7 +1,7 @@
 import { config } from "zod";
 
 /**
- * Schemas are checked without code that is made at run time: the policy of the page forbids it. Imported before anything
- * that makes a schema.
+ * Makes zod work without generated code, which the page's content security policy forbids. Imported before any schema
+ * is made.
  */
 config({ jitless: true });

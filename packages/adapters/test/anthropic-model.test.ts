@@ -18,7 +18,7 @@ const STREAM = [
   'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 ].join("");
 
-/** The Messages API of a model that answers with these bytes, so many at a time. */
+/** A server of the Messages API that answers with these bytes, a given number at a time. */
 async function answering(text: string, size: number): Promise<string> {
   const bytes = Buffer.from(text);
   const server: Server = createServer((_, response) => {

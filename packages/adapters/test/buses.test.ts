@@ -202,7 +202,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         for (let n = 0; n < 20_000; n++) a.say("flood", large);
         for (let n = 0; n < 100; n++) lives[0].publish(piece(n, "m"));
         await expect(a.check()).rejects.toMatchObject({ code: "store_unavailable" });
-        // Nothing waited for Redis: only the check did, for its second.
+        // Nothing waited for Redis except the check, for one second.
         expect(performance.now() - started).toBeLessThan(10_000);
       } finally {
         redis.wake();

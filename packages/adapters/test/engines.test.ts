@@ -248,7 +248,8 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await register();
     const announced = await prompted();
     await expect.poll(() => answers(announced), SOON).toBe(1);
-    // Made by a process that could not reach Restate: this one hears of it, and does not announce what others appended.
+    // Made by a process that could not reach Restate. This process is notified, but does not announce appends of
+    // others.
     const silent = createScript({ store: { ...store, append: store.append }, ids });
     await silent.create();
     await silent.append([{ event_type: "session.edited", data: { title: "t" } }], { dueAt: 0 });

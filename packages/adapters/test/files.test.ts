@@ -69,7 +69,7 @@ const NAMES: readonly (readonly [string, string])[] = [
 ];
 
 describe.each(FILE_STORES)("files: %s", (_, open) => {
-  test("gives back the bytes it was given", async () => {
+  test("a stored file has the same bytes when it is read", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename: "chart.png", bytes });
     expect(await files.get(storagePath)).toEqual(bytes);
@@ -77,14 +77,14 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(await files.get(storagePath)).toEqual(new Uint8Array([0, 255]));
   });
 
-  test.each(NAMES)("keeps a file called %j under a safe name", async (filename, expected) => {
+  test.each(NAMES)("a file called %j is stored under a safe name", async (filename, expected) => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "file_1", filename, bytes });
     expect(basename(storagePath)).toBe(expected);
     expect(await files.get(storagePath)).toEqual(bytes);
   });
 
-  test("shortens a name of 3,000 bytes and keeps its ending and its characters whole", async () => {
+  test("a name of 3,000 bytes is shortened without cutting its extension or a character", async () => {
     const files = await open();
     const put = await files.put({ sessionId, fileId: "file_1", filename: `${"日".repeat(1000)}.xlsx`, bytes });
     expect(Buffer.byteLength(basename(put.storagePath))).toBeLessThan(255);
@@ -108,7 +108,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
       await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
   });
 
-  test("says not_found for a file that is not there", async () => {
+  test("a missing file is not_found", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
     const failure = (await files.get(`${storagePath}y`).catch((error: unknown) => error)) as Error;

@@ -220,7 +220,7 @@ test("documents that a kill left behind are brought up to date at open, those of
   await store.close();
   const stillPath = join(folder, "agent_config", `${still.sessionId}.json`);
   const untouched = statSync(stillPath).mtimeMs;
-  // What a writer leaves that is killed after its appends: documents and list of heads as they were before.
+  // As a killed writer leaves them: documents and list of heads from before its appends.
   const before = documentsOf(folder);
   const heads = readFileSync(join(folder, "heads.jsonl"));
   const second = await createFilesystemStore({ folder });
@@ -285,7 +285,7 @@ test("a deleted session leaves no document, its fork keeps its own, and document
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
-test("a fact that cannot be folded costs the documents and nothing else", async () => {
+test("a fact that cannot be folded only removes the documents", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

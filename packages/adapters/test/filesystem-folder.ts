@@ -35,7 +35,7 @@ export async function shortRuns(script: ReturnType<typeof scriptOn>, texts: read
       data: { message_id: messageId, run_id: runId, mode: "queue", content: text, model: null, max_cost_micros: null },
     })),
   );
-  // Over at once, so that the next runs can claim the session without a release.
+  // A lease that expires at once, so that the next runs can claim the session without a release.
   const lease = await script.claim(0);
   await script.append(runs.flatMap(shortRun), { lease });
 }
@@ -78,7 +78,7 @@ function shortRun({ text, messageId, runId }: { text: string; messageId: string;
   ];
 }
 
-/** What a kill leaves: the folder as it is on disk now, without the lock of this process, which is alive. */
+/** The folder as a kill would leave it: a copy of the files on disk, without the lock of this process. */
 export function afterKill(folder: string): string {
   const copy = emptyFolder();
   cpSync(folder, copy, { recursive: true, preserveTimestamps: true });

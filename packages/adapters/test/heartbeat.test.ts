@@ -15,7 +15,7 @@ const info = (owner: string): WorkerInfo => ({
   model: "none",
 });
 
-/** A worker that looks after the others. */
+/** A worker that watches the others. */
 function watcher(
   store: Store,
   options: { isDead?: (owner: string) => boolean; slowMs?: () => number; beatMs?: number } = {},
@@ -86,7 +86,7 @@ test("while a disk is slow, or the store unavailable, silent workers do not coun
   const { workers, looks, freed } = watcher(store, { slowMs: () => slow, beatMs: 40 });
   await workers.beat(info("other/1/1"));
   await expect.poll(looks, SOON).toBe(4);
-  // Three looks saw no sign of life, and four times a slow write have not gone by.
+  // Three checks saw no heartbeat, but less than four times a slow write has passed.
   expect(freed).toEqual([]);
   slow = Infinity;
   await workers.beat(info("other/1/1"));

@@ -11,7 +11,7 @@ import { type Database, createDatabase } from "../../../scripts/postgres.ts";
 
 const who = { tenant: "default", agentId: "agent-1" };
 
-/** A session in the middle of a run, as far as a memory looks at it. */
+/** A session in the middle of a run, with the fields that a memory reads. */
 function sessionOf(sessionId: string, prompt: string, other: Partial<SessionState> = {}): SessionState {
   const run = { runId: `${sessionId}/run`, prompt: { content: prompt } } as unknown as SessionState["run"];
   return { ...emptyState(sessionId), ...who, run, ...other };

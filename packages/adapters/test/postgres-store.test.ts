@@ -59,7 +59,7 @@ describe("postgres: what can go wrong", () => {
     try {
       const script = createScript({ store, ids });
       await script.create();
-      // Never the one that is ended: it does not look for deadlocks.
+      // This connection is never ended, because it does not check for deadlocks.
       await other.query("set deadlock_timeout = '1h'; begin; lock table skein.log_events in exclusive mode");
       const appending = script.append([edited]);
       const waits =
@@ -97,7 +97,7 @@ describe("postgres: what can go wrong", () => {
     // Nothing is due in an hour, and nothing since an hour.
     const [due] = await right.due({ before: Infinity, sessionId });
     expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
-    // The clock of the database is known to a few milliseconds: for that long the session may still be about to be due.
+    // The database's clock is known to a few milliseconds, so the session may become due that much later.
     const claim = await vi.waitFor(async () => {
       const claimed = await right.claim({ owner: "right", leaseMs: 4000 });
       expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId } });
@@ -152,7 +152,7 @@ describe("postgres: what can go wrong", () => {
     const url = await database("template1");
     await opened(url);
     const client = await connected(url);
-    // Indexes are made last, so that a crash leaves newer migrations behind it.
+    // Indexes are made last, so a crash may leave newer migrations applied without them.
     await client.query("delete from skein.migrations where number = 14; drop index skein.sessions_unknown_effect");
     await opened(url);
     const { rows } = await client.query("select to_regclass('skein.sessions_unknown_effect') is not null as there");

@@ -176,7 +176,7 @@ async function everyAction(script: Script): Promise<string> {
 }
 
 describe("schema platform (platform API)", () => {
-  test("shows agents and models as they were recorded", async () => {
+  test("the platform views show agents and models", async () => {
     const { records } = store;
     const model = await createModels({ records, ids }).add({ name: "claude-sonnet-4-5", isDefault: true });
     const agent = await createAgents({ records, ids }).create({
@@ -204,7 +204,7 @@ describe("schema platform (platform API)", () => {
     });
   });
 
-  test("shows a session, its messages and its events as the port does", async () => {
+  test("the platform views show a session, its messages and its events as the port does", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const { sessionId } = script;
@@ -228,7 +228,7 @@ describe("schema platform (platform API)", () => {
     expect(events).toEqual(dated(await store.read(sessionId)));
   });
 
-  test("shows a body that was too large for its row whole", async () => {
+  test("the platform views show a body that was too large for its row in full", async () => {
     const script = await scripted();
     await script.prompt("x".repeat(300_000));
     const read =
@@ -496,7 +496,7 @@ describe("schema agent (agent tables)", () => {
 });
 
 describe("schema api (Claude API)", () => {
-  test("shows a session with its money in dollars and its status in the Claude API's words", async () => {
+  test("the Claude API views show a session with its cost in dollars and the Claude API's status", async () => {
     const script = createScript({ store, ids });
     await script.create({ working_directory: "/w", metadata: { k: "\0" } });
     const status = async () =>
@@ -516,7 +516,7 @@ describe("schema api (Claude API)", () => {
     expect(await status()).toBe("error");
   });
 
-  test("shows messages and results in the order of the session, and checkpoints", async () => {
+  test("the Claude API views show messages and results in order, and checkpoints", async () => {
     const script = await scripted();
     await script.toolTurn("hi");
     await script.append(

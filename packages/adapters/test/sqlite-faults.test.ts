@@ -256,7 +256,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
       if (code === "none") acknowledged += 1;
     }
     expect(code).toBe("disk_full");
-    // What `/health` asks for.
+    // The check that `/health` makes.
     expect(await codeOf(store.check?.() ?? Promise.resolve())).toBe("disk_full");
     expect(await store.read(script.sessionId)).toHaveLength(acknowledged);
     const together = await Promise.all(Array.from({ length: 4 }, () => codeOf(script.prompt(text))));

@@ -73,7 +73,7 @@ test.each([
 test("a name that means another machine a moment later is connected to the one that was checked, 100 of 100 times", async () => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   let asked = 0;
-  // An address that is allowed and where nothing listens at the first question, the server's at every other one.
+  // The first lookup gives an allowed address where nothing listens, every later one the server's address.
   const flip = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
     asked += 1;
     callback(null, [{ address: asked % 2 === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }]);

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { createVertexSender } from "@skein/adapters/models/vertex";
 import { createAccessTokens } from "../src/models/vertex/access-token.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -58,4 +59,29 @@ test("a token that Google rejects, and an invalid service account key, fail with
     message: "Google gave no access token for the service account: Invalid JWT Signature.",
   });
   expect(() => createAccessTokens({ key: '{"type":"external_account"}' })).toThrow("expected client_email");
+});
+
+test("calls at the same time share one request for a token", async () => {
+  const { asked, key } = await tokenServer({ status: 200, body: { access_token: "t" } });
+  const tokens = createAccessTokens({ key });
+  expect(await Promise.all([tokens.current(), tokens.current()])).toEqual(["t", "t"]);
+  expect(asked).toHaveLength(1);
+});
+
+test("an abort ends a request that waits for its token", async () => {
+  const { key } = await tokenServer({ status: 200, body: {} });
+  let asked = (): void => {};
+  const isAsked = new Promise<void>((resolve) => (asked = resolve));
+  const waits: typeof fetch = () => (asked(), new Promise<Response>(() => {}));
+  const send = createVertexSender({ region: "global", project: "p-1", key, fetch: waits });
+  const stop = new AbortController();
+  const body = { model: "claude-sonnet-5-5", max_tokens: 1, messages: [] };
+  const sending = send({ body, encoded: () => new Uint8Array(), headers: {}, signal: stop.signal });
+  await isAsked;
+  stop.abort(new Error("Enough."));
+  await expect(sending).rejects.toThrow("Enough.");
+});
+
+test("the name of a file instead of a key is an error that says what is expected", () => {
+  expect(() => createAccessTokens({ key: "/home/me/account.json" })).toThrow("Expected the JSON in that file");
 });

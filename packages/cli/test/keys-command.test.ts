@@ -51,7 +51,7 @@ test("a key is rotated beside a running server: both keys work, and the list say
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const old = (await skein(data, "keys", "make", "ci", "--owner", "team-a", "--expires", "90")).out.trim();
   const rotated = await skein(data, "keys", "rotate", "ci", "--overlap", "5");
-  expect(rotated.err).toContain('The old key "ci" is good for 5 more minutes.');
+  expect(rotated.err).toContain('The old key "ci" stays valid for 5 minutes.');
   for (const key of [old, rotated.out.trim()]) {
     const { body } = await caller(url, key)("GET", "/v1/me");
     expect(body["key"]).toMatchObject({ name: "ci", owner: "team-a", expires_at: expect.any(String) });
@@ -95,7 +95,7 @@ test("doctor reports what works, what is not set up yet and what is wrong", asyn
   const fresh = await skeinProcess(data, "doctor", "--port", "0", "--data", data);
   expect(fresh.code).toBe(0);
   expect(fresh.out).toMatch(/note {3}model .*simulator/);
-  expect(fresh.out).toMatch(/note {3}store .*not there yet/);
+  expect(fresh.out).toMatch(/note {3}store .*does not exist yet/);
   expect(fresh.out).toMatch(hasBubblewrap ? /ok {5}sql .*sandbox of bubblewrap/ : /note {3}sql .*is off/);
   expect(fresh.out).toMatch(hasBubblewrap ? /ok {5}sandbox .*bubblewrap/ : /note {3}sandbox .*Missing/);
   expect(fresh.out).toMatch(/(?:ok {4}|note {2}) claude {4}Claude Code runs in (?:the sandbox|a process)/);

@@ -160,7 +160,7 @@ describe("with a session of two runs", () => {
     ["runs logs of nobody", ["runs", "logs", nobody], 3],
     ["a store in a folder that is not there", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 3],
     ["a store that cannot be made", ["sessions", "import", "-", "--store", "sqlite:/dev/null/skein.db"], 2],
-  ])("%s is a sentence and an exit code", async (_, args, code) => {
+  ])("%s is rejected with a sentence and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });
     expect(ended.err).toMatch(/^[-/A-Zs"].*[.!]$/m);

@@ -119,7 +119,7 @@ export async function errorOf(response: Response): Promise<SkeinError> {
   if (parsed.success) return new SkeinError(response.status, parsed.data.error);
   return new SkeinError(response.status, {
     code: "internal",
-    message: `The server answered ${response.status} and no error that is one of Skein's.`,
+    message: `The server answered ${response.status} without an error of Skein. Check that the address is that of a Skein server.`,
     request_id: response.headers.get("x-request-id") ?? "",
   });
 }

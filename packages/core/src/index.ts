@@ -55,6 +55,7 @@ export type {
 } from "./ports/store.ts";
 export { type Timers, LONGEST_SLEEP } from "./ports/timers.ts";
 export { SKILL_TOOL, type Skill, createSkillTool } from "./ports/skill.ts";
+export type { ToolResult } from "./ports/tool-result.ts";
 export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
 
 // What adapters of models share.

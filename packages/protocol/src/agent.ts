@@ -65,6 +65,8 @@ export const AgentConfig = z.object({
   max_steps: z.int().min(1).max(1000).default(50),
   thinking_tokens: z.int().nonnegative().default(0),
   max_tokens: z.int().positive().default(2048),
+  /** How long the provider keeps the conversation in its cache: minutes (`short`, the default), hours (`long`), or not at all. */
+  cache: z.enum(["off", "short", "long"]).optional(),
   tool_schemas: z.array(ToolSchema).default([]),
   server_tools: z.array(JsonObject).default([]),
   beta_headers: z.array(Line).default([]),

@@ -1,7 +1,7 @@
 /**
- * Money is counted in whole pico-dollars (10⁻¹² $): every rate of the price table is a whole number of them for each token, so
- * a cost is exact and costs can be added in any order. Amounts are `bigint` in programs and decimal text in JSON. They are
- * rounded to micro-dollars only to be shown.
+ * Money is counted in whole pico-dollars (10⁻¹² $): every rate of the price table is a whole number of them for each
+ * token, so a cost is exact and costs can be added in any order. Amounts are `bigint` in programs and decimal text in
+ * JSON. They are rounded to micro-dollars only to be shown. Reasons: decision 100.
  */
 export const PICOS_PER_MICRO = 1_000_000n;
 
@@ -13,6 +13,15 @@ export function addPicos(sum: string, added: bigint): string {
 /** Micro-dollars for people: rounded to the nearest, half upwards. */
 export function microsOf(picos: bigint): number {
   return Number((picos + PICOS_PER_MICRO / 2n) / PICOS_PER_MICRO);
+}
+
+/** The exact amount of totals. The oldest logs have micro-dollars only. */
+export function picosOfTotals(totals: {
+  readonly cost_micros?: number | undefined;
+  readonly cost_picos?: string | undefined;
+}): bigint {
+  const { cost_micros = 0, cost_picos } = totals;
+  return cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
 }
 
 /** Dollars for display. A number has 15 digits, which is enough to display but must not be used in sums. */

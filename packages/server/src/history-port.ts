@@ -21,8 +21,8 @@ export interface AdoptTo {
 }
 
 /**
- * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response, made
- * in another thread and sent unchanged. Errors are known errors.
+ * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response,
+ * made in another thread and sent unchanged. Errors are known errors. Reasons: decision 150.
  */
 export interface HistoryPort {
   /** Names of keys that may read the history, besides admin keys. */

@@ -99,12 +99,12 @@ test.each([["Host: evil.example"], ["Host: 127.0.0.1.evil.example"], ["Host: loc
   },
 );
 
-test("two Hosts are one too many", async () => {
+test("a request with two Host headers is rejected", async () => {
   const { url } = await testServer();
   expect(await raw(url, ["GET /health HTTP/1.1", "Host: localhost", "host: evil.example"])).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test("every answer says that no page may frame it or guess its type, and none sets a cookie", async () => {
+test("every answer forbids framing and type sniffing, and sets no cookie", async () => {
   const { url, key } = await testServer();
   for (const path of ["/", "/assets/home.js", "/health", "/v1/agents", "/nothing", "/docs", "/openapi.json"])
     for (const headers of [{}, { "x-api-key": key }] as Record<string, string>[]) {
@@ -122,7 +122,7 @@ test("every answer says that no page may frame it or guess its type, and none se
     }
 });
 
-test("a caller without a key and one with an unknown key are told apart", async () => {
+test("a missing key and an unknown key have different errors", async () => {
   const { url } = await testServer();
   const said = async (headers: Record<string, string>) => {
     const answer = await fetch(`${url}/v1/agents`, { headers });
@@ -132,7 +132,7 @@ test("a caller without a key and one with an unknown key are told apart", async 
   expect(await said({ "x-api-key": "skein_nobody" })).toEqual([401, expect.stringMatching(/^Unknown API key/)]);
 });
 
-test("a key is kept as its hash, and one that is revoked is not taken again", async () => {
+test("a key is stored as its hash, and a revoked key is rejected", async () => {
   const store = createMemoryStore();
   const keys = createKeys({ records: store.records });
   const key = await keys.make({ name: "guest", scopes: ["admin"], tenant: "default" });

@@ -1,4 +1,4 @@
-/** What `/metrics` says of runs, who is told, and the port on which it needs no key. */
+/** Metrics of runs, who may read them, and the port without a key. */
 import { request } from "node:http";
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createScript } from "@skein/core/testing";
@@ -65,7 +65,7 @@ async function asked(key: string): Promise<string> {
   return (await server.inject({ method: "GET", url: "/metrics", headers: { "x-api-key": key } })).payload;
 }
 
-test("runs, tokens, cost, retries, the queue and leases are told", async () => {
+test("metrics have runs, tokens, cost, retries, the queue and leases", async () => {
   const text = await asked(await keys.make({ name: "watcher", tenant: "default", scopes: ["read"] }));
   for (const line of [
     "skein_runs_started_total 2",
@@ -83,13 +83,13 @@ test("runs, tokens, cost, retries, the queue and leases are told", async () => {
   expect(Number(/skein_queue_oldest_seconds ([\d.]+)/.exec(text)?.[1])).toBeGreaterThan(0);
 });
 
-test("what runs of all tenants came to is not for the key of one", async () => {
+test("a key of one tenant does not see metrics of all tenants", async () => {
   const text = await asked(await keys.make({ name: "guest", tenant: "other", scopes: ["admin"] }));
   expect(text).toContain("skein_streams_open 0");
   expect(text).not.toMatch(/skein_(runs|tokens|cost|queue|model)/);
 });
 
-test("the port that the operator named needs no key, answers nothing else, and only under names of this machine", async () => {
+test("the metrics port needs no key, answers only /metrics, and only under names of this machine", async () => {
   const answer = await fetch(`${address}/metrics`);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([
     200,

@@ -175,6 +175,21 @@ test("a tenant's model at an address of its own does not get the operator's key 
   expect((await call("POST", "/v1/models", { name: "openai/gpt-6", settings: free })).status).toBe(201);
 });
 
+test("a tenant's model in a cloud without a key is rejected under any name, so that it never uses the server's account", async () => {
+  const store = sqliteStore();
+  const { url, call } = await testServer({ store });
+  const acme = await tenantAdmin(store, url);
+  for (const name of ["bedrock/x", "mine/x", "claude-x", "openai/x"])
+    for (const adapter of ["bedrock", "vertex"]) {
+      const settings = { adapter, region: "us-east-1" };
+      const answer = await acme("POST", "/v1/models", { name, settings });
+      expect(answer, `${name} by ${adapter}`).toMatchObject({ status: 403, body: { error: { code: "not_allowed" } } });
+    }
+  // The key of one provider is not sent to another.
+  const other = { name: "bedrock/x", settings: { adapter: "openai" } };
+  expect((await call("POST", "/v1/models", other)).status).toBe(403);
+});
+
 test("the operator opens addresses and variables to requests", async () => {
   const { url, keys } = await fakeModel();
   const store = sqliteStore();

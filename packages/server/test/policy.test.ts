@@ -73,7 +73,7 @@ test.each([
   if (!("cwd" in asked)) expect(other.status).toBe(200);
 });
 
-test("a key does not go on with a session that has more than its own rules, by any route", async () => {
+test("a key cannot continue a session with more rights than its own rules, by any route", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt });
   const id = String(body["session_id"]);
   const asked: readonly [path: string, body: object][] = [
@@ -105,7 +105,7 @@ test("a key whose rules have only the loop runs its agents, within its models, a
   expect(coder.status).toBe(403);
 });
 
-test("a folder that is opened for reading takes a sandbox, and the audit log has what was refused", async () => {
+test("a read-only folder needs a sandbox, and the audit log has the rejection", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt, cwd: "docs" });
   const sentence = "allows only reading in this folder, which needs a sandbox";
   expect(JSON.stringify(body)).toContain(sentence);
@@ -127,7 +127,7 @@ test.each([
   await expect(testServer({ config: { policy } })).rejects.toThrow(sentence);
 });
 
-test("a rule that does not exist, or has another type, is a sentence with its place", () => {
+test("an unknown rule, or one of the wrong type, is an error with its place", () => {
   expect(() => codeOf({ policy: { tool: [] } as object })).toThrow(/policy: .*tool/);
   expect(() => codeOf({ policy: { keys: { ci: { concurrentRuns: 0 } } } })).toThrow(
     /policy\.keys\.ci\.concurrentRuns: /,
@@ -148,7 +148,7 @@ describe("how the walls stand", () => {
     return parts.find(({ name }) => name === "sandbox")?.detail ?? "";
   };
 
-  test("/health says it with a key", async () => {
+  test("/health shows the state of the sandbox to callers with a key", async () => {
     expect(await detail(server)).toContain("Off (off, because the operator chose it): what a model makes run");
   });
 

@@ -114,7 +114,7 @@ test("two servers on one store count runs together", async () => {
   expect(seen.most).toBe(3);
 });
 
-test("a lowered cap ends no run, and holds from then on; runs of a revoked key still run", async () => {
+test("a lowered cap ends no run and applies to new ones, and runs of a revoked key continue", async () => {
   const { tool, seen, open, shut } = gatedTool();
   const store = `sqlite:${folder()}/skein.db`;
   const config = (concurrentRuns: number): SkeinConfig => ({
@@ -135,7 +135,7 @@ test("a lowered cap ends no run, and holds from then on; runs of a revoked key s
   shut();
   const second = await testServer({ store, config: config(1) });
   const admin = caller(second.url, first.key);
-  // Three had begun before: they go on side by side, and nothing new begins beside them.
+  // The three runs that had begun continue, and no new run begins.
   await expect.poll(() => seen.running, SOON).toBe(3);
   open();
   await expectDone(admin, paths);
@@ -171,7 +171,7 @@ test("a run that waits for an answer of people takes no place of its cap", async
   await expectDone(call, [other.path]);
 });
 
-test("a prompt of a key that has a cap waits for its place also behind a prompt of a key that has none", async () => {
+test("a prompt of a capped key also waits behind a prompt of a key without a cap", async () => {
   const { tool, seen, open } = gatedTool();
   const server = await testServer({ config: { tools: [tool], policy: { keys: { ci: { concurrentRuns: 1 } } } } });
   const ci = await keyed(server, "ci");

@@ -78,7 +78,7 @@ const table: ReadonlyMap<string, Route> = new Map(
   ),
 );
 
-test("every route of the router has its rule: no key, wrong key, wrong scope, other tenant", async () => {
+test("every route is checked without a key, with a wrong key, a wrong scope and another tenant", async () => {
   const { server, mine, theirs, inject, fill } = await twoTenants();
   expect(server.routes.length).toBeGreaterThan(40);
   const wrong = `${mine.admin.slice(0, -1)}${mine.admin.endsWith("A") ? "B" : "A"}`;
@@ -101,7 +101,7 @@ test("every route of the router has its rule: no key, wrong key, wrong scope, ot
     if (route?.scope === "sql" || route?.scope === "admin") expect([name, await status(mine.run)]).toEqual([name, 403]);
     if (route?.scope === "sql") expect([name, await status(mine.sql)]).not.toEqual([name, 403]);
     if (!path.includes(":")) continue;
-    // A body that does not fit may be said first: neither answer tells whether the thing is there.
+    // An invalid body may be reported first: neither answer reveals whether the resource exists.
     expect([name, [404, 422].includes(await status(theirs))]).toEqual([name, true]);
     const missing = await inject(
       method,
@@ -113,7 +113,7 @@ test("every route of the router has its rule: no key, wrong key, wrong scope, ot
   }
 });
 
-test("with bodies that fit, another tenant's things are 404 on every route, and in no list", async () => {
+test("with valid bodies, another tenant's resources are 404 on every route, and in no list", async () => {
   const { inject, theirs, mine, fill, agentId, sessionId, server } = await twoTenants();
   const bodies: Record<string, unknown> = {
     "/messages": { role: "user", content: { text: "x" } },
@@ -281,7 +281,7 @@ test("no GET starts anything", async () => {
   expect((await inject("GET", "/sse?transportType=stdio&command=id", mine.admin)).statusCode).toBe(404);
 });
 
-test("a wrong method is 405 with the right ones, for those who have a key; a wrong address stays 404", async () => {
+test("a wrong method is 405 with Allow for callers with a key, and an unknown address is 404", async () => {
   const { inject, mine, sessionId } = await twoTenants();
   const asked = async (method: string, url: string, key: string | undefined) => {
     const { statusCode, headers } = await inject(method, url, key);
@@ -296,7 +296,7 @@ test("a wrong method is 405 with the right ones, for those who have a key; a wro
   expect(await asked("PUT", "/v1/sessions/", mine.read)).toEqual([404, undefined]);
 });
 
-test("over the limit of requests, streams or sessions a key gets 429 with when to come again, and others are not touched", async () => {
+test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and others are not affected", async () => {
   const { call, url, key } = await testServer({
     limits: { requestBurst: 30, requestsPerSecond: 1, streams: 2, sessionsPerMinute: 2 },
   });
@@ -360,7 +360,7 @@ test("secrets that pass through the server are not in its log, nor in errors", a
   for (const canary of canaries) expect(log).not.toContain(canary);
 });
 
-test("raw HTTP that is broken is refused and does not stop the server", async () => {
+test("invalid raw HTTP is rejected and does not stop the server", async () => {
   const { url, key } = await testServer();
   const { port } = new URL(url);
   const raw = (text: string): Promise<string> =>

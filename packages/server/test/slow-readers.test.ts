@@ -6,7 +6,7 @@ const EVENTS = 120;
 const TITLE = "x".repeat(250);
 const TAGS = Array.from({ length: 50 }, (_, at) => `${at}${"y".repeat(97)}`);
 
-/** A reader that asks for a stream and then does as it likes. */
+/** A raw connection that requests a stream. */
 function reader({ url, key }: TestServer, path: string): Socket {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -17,7 +17,7 @@ function reader({ url, key }: TestServer, path: string): Socket {
   return socket;
 }
 
-test("readers that do not read, read a byte now and then, or go away are cut, and nobody else notices", async () => {
+test("readers that do not read, read slowly, or disconnect are cut, without an effect on others", async () => {
   const server = await testServer({ limits: { backlogBytes: 100_000, backlogMs: 3000 } });
   const { path } = await session(server.call);
   reader(server, path).pause();

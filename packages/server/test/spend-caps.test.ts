@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test("at 80 % of a cap runs wait for people, one yes is for all of them, and the day goes on to the cap", async () => {
+test("at 80 % of a cap runs wait for a person, one yes is for all of them, and spending continues to the cap", async () => {
   const server = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   const { call } = server;
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
@@ -112,7 +112,7 @@ test("at 80 % of a cap runs wait for people, one yes is for all of them, and the
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
 });
 
-test("a no to the question ends the run with a sentence, and only that run", async () => {
+test("a no to the question ends only that run, with a sentence", async () => {
   const { call } = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   await runOnce(call);
   const { path } = await session(call, AGENT);
@@ -136,7 +136,7 @@ test("a run that asks for money can be cancelled", async () => {
   expect((await call("GET", "/v1/awaits")).body.data).toEqual([]);
 });
 
-test("a model without a price is not asked under a cap, and the sentence says what to do", async () => {
+test("a model without a price is not called under a cap, and the error says what to do", async () => {
   const { call } = await start({ agents: { Spender: { spendPerDayUsd: 1 } } });
   const { path } = await session(call, { ...AGENT, model: "unknown-model-9" });
   const before = model.ledger.calls().length;
@@ -170,7 +170,7 @@ test("what was spent counts after a restart, and with a lower cap nothing more i
   expect(model.ledger.calls().length).toBe(before);
 });
 
-test("a key is told what its caps are and what is used of them, also of its tenant and its agents, and of nobody else's", async () => {
+test("a key sees its caps and their use, also of its tenant and its agents, and of no others", async () => {
   const server = await start({
     keys: { ci: { spendPerDayUsd: 1, spendAskAtPercent: 50, concurrentRuns: 4 }, other: { spendPerDayUsd: 3 } },
     tenants: { default: { spendPerDayUsd: 2, spendAskAtPercent: false } },

@@ -183,7 +183,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(text).not.toMatch(new RegExp(`${SECRET}|root:`));
   });
 
-  test("what says nothing about the host may be asked: no folder of it", async () => {
+  test("harmless functions about settings are allowed and reveal no folder of the host", async () => {
     for (const table of ["settings", "databases", "variables"]) {
       const { text } = await answered(`FROM duckdb_${table}()`);
       expect(text).not.toContain(data);
@@ -192,7 +192,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
   });
 
   // S-54: it is a SELECT for the parser, and takes a locked instance with it.
-  test("a log to a file ends its own process at most", async () => {
+  test("writing a log to a file ends at most its own process", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
   });
@@ -212,7 +212,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  test("what takes long and little memory is ended by the clock, which a server may set", async () => {
+  test("a slow statement is ended at the time limit, which the server sets", async () => {
     const impatient = await testServer({ limits: { statementMs: 1000 } });
     for (const pair of [
       [
@@ -253,7 +253,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
   });
 
   // S-61
-  test("of 20 heavy statements two run at a time, and those that found no place are told to come again; the API goes on answering", async () => {
+  test("of 20 heavy statements two run at a time, those without a place get 429, and the API keeps answering", async () => {
     const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));
     const health = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/health`)));
     expect(health.map(({ status }) => status)).toEqual(health.map(() => 200));

@@ -110,7 +110,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
       expect(await rows(url, key, `FROM ${table}`), table).toEqual([]);
   });
 
-  test("Claude Code's files are asked where the operator opened them by name, by an admin of the default tenant alone", async () => {
+  test("Claude Code's files can be queried only if the operator allowed it, and only by an admin of the default tenant", async () => {
     const root = folder();
     const file = join(root, "projects/-work-app/11111111-1111-4111-8111-111111111111.jsonl");
     mkdirSync(dirname(file), { recursive: true });
@@ -172,7 +172,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.slice(2)).toEqual([{ end: { rows: 1, truncated: false } }]);
   });
 
-  test("as Arrow where that is accepted, in batches as they come; what fails before the first row is 422, later it is cut", async () => {
+  test("Arrow is sent in batches if it is accepted; an error before the first row is 422, a later one cuts the stream", async () => {
     const { url, key } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const accept = "application/vnd.apache.arrow.stream, */*;q=0.1";
     const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", { accept });
@@ -247,7 +247,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.at(-1)?.error).toMatchObject({ code: "statement_failed", message: expect.stringContaining("enough") });
   });
 
-  test("a statement for which there is no place waits, and gets that of a caller that leaves", async () => {
+  test("a statement without a place waits, and gets the place of a caller that disconnects", async () => {
     const { url, key } = await roomyServer({ limits: { statements: 1, statementMs: 60_000 } });
     await ask(url, key, "SELECT 1");
     const leave = new AbortController();
@@ -281,7 +281,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect((await call("POST", "/v1/sql", body)).body.error.code).toBe("invalid");
   });
 
-  test("an Idempotency-Key changes nothing about a question", async () => {
+  test("an Idempotency-Key has no effect on a query", async () => {
     const { url, key, call } = await roomyServer();
     const count = async () =>
       (await ask(url, key, "SELECT count(*) AS n FROM platform.sessions", { "idempotency-key": "k" })).lines[1];
@@ -310,7 +310,7 @@ test.each([
     },
     /does not work on this machine: bwrap: No permissions/,
   ],
-])("where bubblewrap is %s, the route is off and says why", async (_, commands, sentence) => {
+])("if bubblewrap is %s, SQL is off and says why", async (_, commands, sentence) => {
   const store = createMemoryStore();
   const sql = createTenantSql({ store, folder: folder(), commandFolders: [commands()] });
   onTestFinished(() => sql.close());

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../../scripts/postgres.ts";
 import { say, scripted, session, settled, testServer } from "./world.ts";
 
-test("while PostgreSQL is away requests are told to come back, and the run goes on when it is there again", async () => {
+test("while PostgreSQL is unavailable requests get 503, and the run continues when it is back", async () => {
   const postgres = await startPostgres({ prefix: "skein-pg-away-" });
   onTestFinished(() => postgres.stop());
   const { call, url } = await testServer({ store: postgres.url });
@@ -31,7 +31,7 @@ test("while PostgreSQL is away requests are told to come back, and the run goes 
   expect((await call("GET", "/health")).body).toMatchObject({ status: "ok" });
 }, 60_000);
 
-test("while PostgreSQL hangs every request is answered within 6 s, and all goes on within 2 s of its return", async () => {
+test("while PostgreSQL hangs every request is answered within 6 s, and work continues within 2 s of its return", async () => {
   const postgres = await startPostgres({ prefix: "skein-pg-hung-" });
   onTestFinished(async () => {
     postgres.wake();

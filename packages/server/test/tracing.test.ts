@@ -76,7 +76,7 @@ function listening() {
 
 const add = defineTool({ name: "add", description: "Adds.", input: z.looseObject({}), run: () => 4 });
 
-test("a run is told as spans with the GenAI names, inside the trace of its caller and without content", async () => {
+test("a run is sent as spans with the GenAI names, in the trace of its caller and without content", async () => {
   const { url, spans, metrics, lines } = await collector();
   const { call, logged, close } = await testServer({ traceEndpoint: url, config: { tools: [add] } });
   const { path, id } = await session(call, { tools: ["add"] });
@@ -117,7 +117,7 @@ test("a run is told as spans with the GenAI names, inside the trace of its calle
   );
 });
 
-test("a call is told while its run goes on, and with its content where the operator wants it", async () => {
+test("a call is sent while its run continues, and with its content if the operator wants it", async () => {
   const { url, spans } = await collector();
   const { promise: held, resolve: go } = Promise.withResolvers<number>();
   const wait = defineTool({ name: "wait", description: "Waits.", input: z.looseObject({}), run: () => held });
@@ -152,7 +152,7 @@ test("a failed run is an error span in a trace of its own", async () => {
   expect(spans[0]?.traceId).toMatch(/^[0-9a-f]{32}$/);
 });
 
-test("the trace of a caller survives the process that was asked: whoever ends the run tells it there", async () => {
+test("the caller's trace survives the process that got the request: the process that ends the run uses it", async () => {
   const store = createMemoryStore();
   const { spans, telemetry } = listening();
   const script = createScript({ store, ids: createIds() });

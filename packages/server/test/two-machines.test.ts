@@ -89,7 +89,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
   const facts = (seen: readonly Frame[]): readonly string[] =>
     seen.filter(({ id }) => id !== undefined).map(({ id, event }) => `${id} ${event}`);
 
-  test("a file that a run made on one is read on both, and is gone with its session", async () => {
+  test("a file of a run on one server is read on both, and is deleted with its session", async () => {
     const [a, b] = [await machine(), await machine()];
     const { path } = await session(a.call, {
       server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
@@ -109,7 +109,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     await expect(kept.get(stored.data.storage_path)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a reader on one sees the draft of a run on the other, and the same facts", async () => {
+  test("a reader on one server sees the drafts and facts of a run on the other", async () => {
     const machines = [await machine(), await machine()];
     const [first] = machines as [Machine, Machine];
     const { path, id } = await session(first.call);
@@ -126,7 +126,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     }
   });
 
-  test("a reader on one sees the real Claude Code write on the other, and a session goes on where it never was", async () => {
+  test("a reader on one server sees the real Claude Code on the other, and a session continues on the other server", async () => {
     const shared = { storeUrl: database.url, redisUrl: redis.url, apiKey: KEY, anthropicBaseUrl: model.url };
     const machines = [await claudeServer(shared), await claudeServer(shared)];
     const [a, b] = machines.map(({ url }) => ({ url, key: KEY })) as [Asked, Asked];
@@ -153,7 +153,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     }
   });
 
-  test("the Claude API's keys tell of the session, for whoever looks", async () => {
+  test("the Claude API's keys in Redis describe the session", async () => {
     const [a, b] = [await machine(), await machine()];
     const { path, id } = await session(a.call);
     const reader = follows(b, path);
@@ -195,7 +195,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
       },
       async () => void redis.ask("FLUSHALL"),
     ],
-  ])("when Redis %s in mid-run, every answer is what it would have been", async (_, lose, mend) => {
+  ])("when Redis %s during a run, every answer is the same as with Redis", async (_, lose, mend) => {
     const [a, b] = [await machine(), await machine()];
     const { path } = await session(a.call);
     const reader = follows(b, path);

@@ -32,7 +32,7 @@ async function receiver(...statuses: readonly number[]) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
 }
 
-test("a run is told with a signature that its secret verifies, and a failed notice again under the same id", async () => {
+test("a notice of a run has a valid signature, and a failed notice is retried with the same id", async () => {
   const { call } = await testServer({ webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver(500, 302);
   const made = await call("POST", "/v1/webhooks", { url, events: ["session.completed"] });
@@ -78,7 +78,7 @@ test("a notice that was not delivered when the server stopped is delivered by th
   await expect.poll(() => received.length, { timeout: 20_000 }).toBe(2);
 });
 
-test("a fact whose process died before it told anybody is told by the next one, once", async () => {
+test("a fact whose process died before its notice is sent by the next process, once", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();
@@ -101,7 +101,7 @@ test("a fact whose process died before it told anybody is told by the next one, 
   await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later", "Told by the second"]);
 });
 
-test("what another process writes is told by the server that hears of it", async () => {
+test("facts of another process are sent by the server that is notified", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();

@@ -5,7 +5,7 @@ const MAXIMUM_DEPTH = 5;
 const MAXIMUM_ITEMS = 20;
 const SIMULATED = "simulated ";
 
-/** An input whose every required part was found in the prompt, or null: then calling the tool would be a guess. */
+/** An input if every required part was found in the prompt; otherwise null, because a call would be a guess. */
 export function inputFor(schema: JsonObject, prompt: string): JsonObject | null {
   const input: Record<string, unknown> = {};
   for (const [name, property] of requiredOf(schema)) {
@@ -48,7 +48,7 @@ export function sampleOf(schema: JsonObject, prompt: string, name = "value", dep
   }
 }
 
-/** Items that are made up differ from each other: they may have to be unique. */
+/** Made-up items differ from each other, because a schema may require unique items. */
 function numbered(value: unknown, at: number): unknown {
   if (at === 0) return value;
   if (typeof value === "string") return value.startsWith(SIMULATED) ? `${value} ${at + 1}` : value;
@@ -82,7 +82,7 @@ function findIn(prompt: string, name: string, schema: JsonObject): unknown {
   return findText(prompt, name);
 }
 
-/** The first number for `a`, the second for `b`: sums name their parts so. */
+/** The first number is for `a`, the second for `b`, as tools for sums name them. */
 function findNumber(prompt: string, name: string): number | undefined {
   const numbers = [...prompt.matchAll(/-?\d+(?:\.\d+)?/g)].map(([digits]) => Number(digits));
   return numbers[/^(b|y|second|right)$/i.test(name) ? 1 : 0];

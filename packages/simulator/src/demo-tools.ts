@@ -3,7 +3,7 @@ import { inputFor, sampleOf } from "./demo-input.ts";
 import type { ToolCall } from "./script.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "./wire.ts";
 
-/** Words in tool names that say nothing about what a prompt must be about. */
+/** Words in tool names that do not describe a topic. */
 const EMPTY_WORDS = new Set([
   "get",
   "set",
@@ -51,7 +51,7 @@ function schemaOf(tool: Tool): JsonObject {
 /** `use the Read tool`, `call get_weather`: the prompt asks for it. */
 function isNamed(name: string, prompt: string): boolean {
   const escaped = name.replaceAll(/[-_]/g, "[-_ ]");
-  // A name that is no ordinary word is enough by itself.
+  // A name that is not an ordinary word is enough by itself.
   const alone = /[_-]|[a-z][A-Z]/.test(name) && new RegExp(`\\b${escaped}\\b`, "i").test(prompt);
   return (
     alone ||

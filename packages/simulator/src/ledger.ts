@@ -3,8 +3,8 @@ import type { Ids } from "./ids.ts";
 import type { StopReason, Usage } from "./wire.ts";
 
 /**
- * How a call ended: `answered` in full; `faulted` because its script asked for it; `rejected` with a 4xx that the simulator itself
- * found due; `aborted` because the client went away first. `open` until then.
+ * How a call ended: `answered` in full; `faulted` because its script asked for it; `rejected` with a 4xx by the
+ * simulator's own checks; `aborted` because the client disconnected first. `open` until then.
  */
 export type Outcome = "open" | "answered" | "faulted" | "rejected" | "aborted";
 
@@ -29,7 +29,7 @@ export interface Call {
   readonly path: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Those that tell callers apart: `anthropic-*`, `x-*`, `user-agent`, `idempotency-key`; never a key. */
+  /** Headers that identify callers: `anthropic-*`, `x-*`, `user-agent`, `idempotency-key`; never a key. */
   readonly headers: Readonly<Record<string, string>>;
   readonly model: string | null;
   readonly stream: boolean;
@@ -75,9 +75,9 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
-  /** How many calls are remembered; the totals count all. 10,000 unless told. */
+  /** How many calls are remembered; the totals count all. Default: 10,000. */
   readonly keepCalls?: number;
-  /** Of how many calls the request's body is remembered (the latest, at most 64 MB together). 200 unless told. */
+  /** How many request bodies are remembered (the latest, at most 64 MB together). Default: 200. */
   readonly keepBodies?: number;
 }
 
@@ -130,7 +130,7 @@ export function createLedger(
         durationMs: null,
       };
       calls.push(call);
-      // In blocks, so that forgetting costs nothing per call.
+      // Removed in blocks, so that it costs almost nothing per call.
       if (calls.length >= 2 * keepCalls + 1000) calls = calls.slice(-keepCalls);
       totals.calls += 1;
       totals.outcomes.open += 1;

@@ -1,8 +1,9 @@
 /**
  * Which step a request asks for.
  *
- * Stateless: the last user text that carries a script is the one being played, and the number of assistant messages after it is the number
- * of the step. So resume, fork, subagents and parallel sessions need nothing from the server. Past its end a script repeats its last step.
+ * Stateless: the last user text that carries a script is the one being played, and the number of assistant messages
+ * after it is the number of the step. So resumes, forks, subagents and parallel sessions need no state in the
+ * simulator. Past its end a script repeats its last step.
  */
 import { readScript, type Script, type Step } from "./script.ts";
 import { resultText, textsOf, type Block, type Message } from "./wire.ts";
@@ -51,7 +52,7 @@ function fillIn(step: Step, messages: readonly Message[], model: string): Step {
   if (!json.includes("$LAST") && !json.includes("$MODEL")) return step;
   const last = lastResult(messages);
   return JSON.parse(json, (_key, value: unknown) =>
-    // Functions as replacements: a `$&` in a tool's result must stay as it is.
+    // The replacement is a function, because a tool's result may contain `$&`.
     typeof value === "string" ? value.replaceAll("$MODEL", () => model).replaceAll("$LAST", () => last) : value,
   ) as Step;
 }

@@ -103,7 +103,7 @@ function segmentsOf(prompt: Prompt): readonly Segment[] {
   return segments;
 }
 
-// One letter: the role belongs to the prefix, but must not weigh like a word.
+// One letter, because the role is part of the prefix but should not count as a word.
 function ownerOf(message: Message): string {
   return message.role.charAt(0);
 }

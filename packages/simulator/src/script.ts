@@ -21,7 +21,7 @@ export interface Step {
 
   /** Silence before the first byte. */
   readonly delayMs?: number;
-  /** Characters per delta; 64 unless told. */
+  /** Characters per delta. Default: 64. */
   readonly chunk?: number;
   readonly chunkDelayMs?: number;
 
@@ -37,7 +37,7 @@ export interface Step {
   readonly endEarly?: true | EndEarlyFault;
   /** A response with status 200 that is not an answer. */
   readonly instead?: InsteadFault;
-  /** How the answer differs from what OpenAI itself sends. Only in Chat Completions, but for `changingIds`. */
+  /** How the answer differs from what OpenAI itself sends. Only in Chat Completions, except `changingIds`. */
   readonly quirks?: Quirks;
   /** Each byte of the body in a chunk of its own. */
   readonly oneByte?: boolean;
@@ -82,11 +82,11 @@ interface SearchResult {
   readonly title: string;
   readonly url: string;
   readonly pageAge?: string;
-  /** The step's text then cites these words of this page. */
+  /** The words of this page that the step's text cites. */
   readonly cite?: string;
 }
 
-/** A fault with `times` happens that often for this script and step, then the step plays. */
+/** A fault with `times` happens that often for this script and step; after that the step is played normally. */
 interface Fault {
   readonly times?: number;
 }
@@ -131,17 +131,17 @@ export interface Quirks {
   readonly index?: "missing" | "zero";
   /** Calls have no `id`. */
   readonly id?: "missing";
-  /** Deltas after the first of a call have another `id`; in the Responses API the item at its end has. */
+  /** Later deltas of a call have another `id` than the first; in the Responses API the final item has another `id`. */
   readonly changingIds?: boolean;
   /** Every call in one delta. */
   readonly wholeCalls?: boolean;
-  /** The deltas of several calls by turns. */
+  /** The deltas of several calls alternate. */
   readonly interleaved?: boolean;
   /** `arguments` as an object instead of a text. */
   readonly objectArguments?: boolean;
-  /** Where reasoning is; `reasoning_content` unless told. Several say it several times. */
+  /** The fields with the reasoning. Default: `reasoning_content`. With several fields it is repeated in each. */
   readonly reasoning?: readonly ("reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details")[];
-  /** `last`: in the delta that has the finish reason. `missing`: not even if asked for. */
+  /** `last`: usage is in the delta with the finish reason. `missing`: there is no usage, even if requested. */
   readonly usage?: "missing" | "last";
   /** Cached tokens as DeepSeek counts them. */
   readonly cached?: "prompt_cache_hit_tokens";
@@ -152,7 +152,7 @@ export interface Quirks {
 export interface Script {
   readonly label: string | null;
   readonly steps: readonly Step[];
-  /** The text it came from: the same in every request of a conversation. */
+  /** The text of the script, which is the same in every request of a conversation. */
   readonly source: string;
 }
 

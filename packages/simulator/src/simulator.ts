@@ -8,12 +8,12 @@ import { createPromptCache } from "./prompt-cache.ts";
 import { createHandler } from "./routes.ts";
 
 export interface SimulatorOptions extends LedgerOptions {
-  /** 0, a free one, unless told. */
+  /** Default: 0, a free port. */
   readonly port?: number;
   /** Milliseconds since 1970; the lifetimes of cached prefixes and containers go by it. */
   readonly now?: () => number;
   readonly ids?: Ids;
-  /** Between the pieces of an answer without a script. 0 unless told. */
+  /** Milliseconds between the pieces of an answer without a script. Default: 0. */
   readonly demoDelayMs?: number;
   /** Whether the simulator keeps the process alive. Default: true. */
   readonly keepsProcess?: boolean;

@@ -1,4 +1,7 @@
-/** A request for a session's title, Claude Code's or Skein's: it quotes the prompt, script and all, but is no step of it. */
+/**
+ * A request for a session's title, from Claude Code or Skein. It quotes the prompt with its script, but is not a step
+ * of the script.
+ */
 import { withoutScripts, type Step } from "./script.ts";
 import { textsOf, type MessagesRequest } from "./wire.ts";
 

@@ -1,6 +1,6 @@
 import type { Block } from "./wire.ts";
 
-/** What an image or a document counts, whatever its size: the simulator does not look into it. */
+/** The tokens of an image or a document, independent of its size. */
 const ATTACHMENT_BYTES = 1600 * 4;
 
 /** The simulator's tokenizer: a token is four bytes of UTF-8, rounded up. Deterministic, and near enough for English. */
@@ -20,7 +20,10 @@ export function bytesOf(block: Block, json: string): number {
   return bytes;
 }
 
-/** What the model wrote: text, thinking, and the names and inputs of its calls. What server tools returned is not its output. */
+/**
+ * The tokens of the model's output: text, thinking, and the names and inputs of its calls, without results of server
+ * tools.
+ */
 export function outputTokens(content: readonly Block[]): { readonly all: number; readonly thinking: number } {
   let all = 0;
   let thinking = 0;

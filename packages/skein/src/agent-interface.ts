@@ -16,11 +16,11 @@ import type { EventListeners } from "./event-listeners.ts";
 import type { GivenModels } from "./model-catalog.ts";
 import type { PartialDraft } from "./partial-output.ts";
 
-export interface AgentOptions<Output = unknown> extends Omit<
+export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]> extends Omit<
   Partial<z.input<typeof NewAgentConfig>>,
   "tool_schemas" | "output_schema" | "skills"
 > {
-  readonly tools?: readonly Tool[];
+  readonly tools?: Tools;
   /** Other agents that this one may call, as tools of their names. */
   readonly subagents?: readonly Agent[];
   /** Folders with skills: each is a skill (it has a SKILL.md), or has folders that are skills. The model loads them when it needs them. */
@@ -48,12 +48,12 @@ export interface AgentOptions<Output = unknown> extends Omit<
   readonly leaseMs?: number;
 }
 
-export interface RunOptions {
+export interface RunOptions<Tools extends readonly Tool[] = readonly Tool[]> {
   /** Go on with this session instead of a new one. */
   readonly sessionId?: string;
   readonly signal?: AbortSignal;
   /** Called with each event: one function for all, or one for each type of event. */
-  readonly onEvent?: ((event: Event) => void) | EventListeners;
+  readonly onEvent?: ((event: Event) => void) | EventListeners<Tools>;
   readonly maxCostMicros?: number;
   /** Another model than the session's, for this run. */
   readonly model?: string;
@@ -62,20 +62,23 @@ export interface RunOptions {
 }
 
 /** The options for watching an existing run. */
-export type WatchOptions = Pick<RunOptions, "signal" | "onEvent">;
+export type WatchOptions<Tools extends readonly Tool[] = readonly Tool[]> = Pick<
+  RunOptions<Tools>,
+  "signal" | "onEvent"
+>;
 
 /** An agent that runs in this process, on the store it was given. */
-export interface Agent<Output = unknown> {
+export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]> {
   readonly name: string;
   /** Runs one prompt until the run is over or waits for an answer. */
-  run(prompt: Content, options?: RunOptions): Promise<AgentResult<Output>>;
+  run(prompt: Content, options?: RunOptions<Tools>): Promise<AgentResult<Output, Tools>>;
   /**
    * Like `run`, as a stream: facts as they are stored, and the text of a step while it is generated, with the typed
    * answer so far as `partial`.
    */
-  stream(prompt: Content, options?: RunOptions): AsyncIterable<Event | PartialDraft<Output>>;
+  stream(prompt: Content, options?: RunOptions<Tools>): AsyncIterable<Event | PartialDraft<Output>>;
   /** Like `run`, as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
-  text(prompt: Content, options?: RunOptions & { readonly format?: Format }): AsyncIterable<string>;
+  text(prompt: Content, options?: RunOptions<Tools> & { readonly format?: Format }): AsyncIterable<string>;
   /**
    * Answers calls that a run waits for, its subagents' included, and goes on with it.
    *
@@ -84,10 +87,10 @@ export interface Agent<Output = unknown> {
   answer(
     sessionId: string,
     answers: readonly Answer[],
-    options?: WatchOptions,
-  ): Promise<AgentResult<Output> & { readonly answers: readonly Answered[] }>;
+    options?: WatchOptions<Tools>,
+  ): Promise<AgentResult<Output, Tools> & { readonly answers: readonly Answered[] }>;
   /** Continues a session of an earlier process: waits until its run is over. */
-  resume(sessionId: string, options?: WatchOptions): Promise<AgentResult<Output>>;
+  resume(sessionId: string, options?: WatchOptions<Tools>): Promise<AgentResult<Output, Tools>>;
   /** Streams the run in progress until it is over or waits. Earlier events are left out. */
   follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | PartialDraft<Output>>;
   readonly sessions: () => Promise<Sessions>;

@@ -3,6 +3,8 @@ import {
   type FileRow,
   type SeenRun,
   type SessionState,
+  type Tool,
+  type ToolResult,
   costBreakdown,
   emptyState,
   finalResponse,
@@ -28,7 +30,7 @@ import {
 import { type Watched, followRun, tell } from "./follow-run.ts";
 
 /** The result of a run. */
-export interface AgentResult<Output = unknown> {
+export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]> {
   readonly sessionId: string;
   readonly runId: string;
   readonly finalMessage: Message | null;
@@ -36,6 +38,8 @@ export interface AgentResult<Output = unknown> {
   readonly finalAnswer: string;
   /** The final answer in the type of the agent's `output`. Null for an agent without one, and for a run that did not complete. */
   readonly output: Output | null;
+  /** The results of the run's tool calls. Those of tools with an output schema have their type. */
+  readonly toolResults: readonly ToolResult<Tools>[];
   /** The messages of this run. */
   readonly conversationHistory: readonly Message[];
   readonly stopReason: StopReason | "awaiting_frontend_tools";
@@ -118,6 +122,7 @@ async function resultOf(
     finalMessage: history.findLast(({ role }) => role === "assistant") ?? null,
     finalAnswer: finalResponse({ ...state, transcript: history }),
     output: null,
+    toolResults: toolResultsOf(events, runId),
     conversationHistory: history,
     stopReason: stopReasonOf(ended, ending === "never-started"),
     error: ended?.event_type === "session.failed" ? ended.data.error : null,
@@ -172,6 +177,20 @@ function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentRes
   if (ended?.event_type === "session.completed" || ended?.event_type === "session.failed")
     return ended.data.stop_reason;
   return neverStarted ? "cancelled" : "awaiting_frontend_tools";
+}
+
+/** In the order in which the model asked for the calls. */
+function toolResultsOf(events: readonly Event[], runId: string): readonly ToolResult[] {
+  return events
+    .flatMap(({ event_type, data }) => (event_type === "tool.completed" && data.run_id === runId ? [data] : []))
+    .toSorted((one, other) => one.step - other.step || one.part - other.part)
+    .map(({ tool_use_id: toolUseId, name, input, content, is_error: isError, output }) => ({
+      name,
+      toolUseId,
+      input,
+      content,
+      ...(isError ? { isError } : { isError, output }),
+    }));
 }
 
 function filesOf({ fileInserts }: Changes, runId: string): readonly GeneratedFile[] {

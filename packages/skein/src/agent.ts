@@ -1,4 +1,4 @@
-import { type Answered, type SessionState, openAwaits } from "@skein/core";
+import { type Answered, type SessionState, type Tool, type ToolResult, openAwaits } from "@skein/core";
 import { type Content, type Event, formatStream, Formatter, KnownError } from "@skein/protocol";
 import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-interface.ts";
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
@@ -33,7 +33,9 @@ const optionsOfAgents = new WeakMap<Agent, AgentOptions>();
  *
  * Nothing is opened before the first run. Without a key and without another address the model is a simulation.
  */
-export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}): Agent<Output> {
+export function createAgent<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]>(
+  options: AgentOptions<Output, Tools> = {},
+): Agent<Output, Tools> {
   const all = registrations(options);
   const [registered] = all;
   let opening: Promise<Opened> | undefined;
@@ -90,18 +92,20 @@ export function createAgent<Output = unknown>(options: AgentOptions<Output> = {}
   }
 
   /** The result with its answer in the type that the agent promises. */
-  async function typed<Result extends AgentResult>(result: Result): Promise<Result & AgentResult<Output>> {
+  async function typed<Result extends AgentResult>(result: Result): Promise<Result & AgentResult<Output, Tools>> {
     const isAnswer = result.error === null && result.awaiting.length === 0 && result.stopReason !== "cancelled";
     const read = isAnswer ? await registered.output?.read(result.finalAnswer) : undefined;
     // An answer that was cut off or refused ends the run as completed, and is not checked.
-    return { ...result, output: read && "output" in read ? (read.output as Output) : null };
+    const output = read && "output" in read ? (read.output as Output) : null;
+    // A result fits its tool's schema: the loop has checked it.
+    return { ...result, output, toolResults: result.toolResults as readonly ToolResult<Tools>[] };
   }
 
   /** Parts of answers are not checked: the type says what they will be. */
   const partly = (items: AsyncIterable<Event | PartialDraft<unknown>>): AsyncIterable<Event | PartialDraft<Output>> =>
     items as AsyncIterable<Event | PartialDraft<Output>>;
 
-  const agent: Agent<Output> = {
+  const agent: Agent<Output, Tools> = {
     name: registered.agent.config.name,
     async run(prompt, run = {}) {
       return typed(await runOutcome(await begin(prompt, run)));

@@ -1,6 +1,22 @@
+import type { Tool, ToolResult } from "@skein/core";
 import type { Event } from "@skein/protocol";
 
 /** Functions by the type of the events that they are called with. */
-export type EventListeners = {
-  readonly [Type in Event["event_type"]]?: (event: Extract<Event, { event_type: Type }>) => void;
+export type EventListeners<Tools extends readonly Tool[] = readonly Tool[]> = {
+  readonly [Type in Event["event_type"]]?: (event: TypedEvent<Type, Tools>) => void;
 };
+
+type EventOf<Type extends Event["event_type"]> = Extract<Event, { event_type: Type }>;
+
+/** An event whose data is known, also by the agent's tools. */
+type TypedEvent<Type extends Event["event_type"], Tools extends readonly Tool[]> = Type extends "tool.completed"
+  ? Omit<EventOf<Type>, "data"> & { readonly data: CompletedCall<ToolResult<Tools>> }
+  : EventOf<Type>;
+
+/** By the tool's name: `output` is there unless `is_error`. */
+type CompletedCall<Result> = Result extends { readonly name: infer Name; readonly isError: infer Failed }
+  ? Omit<EventOf<"tool.completed">["data"], "name" | "is_error" | "output"> & {
+      readonly name: Name;
+      readonly is_error: Failed;
+    } & Pick<Result & { readonly output?: unknown }, "output">
+  : never;

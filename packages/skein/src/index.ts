@@ -22,6 +22,7 @@ export {
   type Sessions,
   type Store,
   type Tool,
+  type ToolResult,
   type ToolContext,
   type ToolOptions,
   type Validate,

@@ -144,7 +144,7 @@ const MOST_MADE = 1000;
 
 /** Checks the settings of a model before they are kept. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {
-  const { adapter, url, quirks } = settingsOf(name, settings);
+  const { adapter, url, quirks, region, project } = settingsOf(name, settings);
   const place = `Model "${name}"`;
   if (adapter === undefined)
     throw new KnownError(
@@ -155,6 +155,14 @@ export function checkModelSettings(name: string, settings: ModelSettings): void 
     throw new KnownError(
       "invalid",
       `${place}: Expected the address of its server, for example http://127.0.0.1:11434/v1.`,
+    );
+  if (
+    (region !== undefined && adapter !== "bedrock" && adapter !== "vertex") ||
+    (project !== undefined && adapter !== "vertex")
+  )
+    throw new KnownError(
+      "invalid",
+      `${place}: A region is for the adapters bedrock and vertex, a project for vertex. The adapter of this model is ${adapter}.`,
     );
   if (quirks) parseInput(ChatQuirks.partial(), quirks);
 }

@@ -49,5 +49,17 @@ export function settingsOf(name: string, settings: ModelSettings): ModelSettings
   const provider = providerOf(name) ?? "";
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
   const usual: ModelSettings = known ?? (isClaudeName(name) ? { adapter: "anthropic" } : {});
-  return { ...usual, ...settings, ...(usual.quirks && { quirks: { ...usual.quirks, ...settings.quirks } }) };
+  return {
+    ...usual,
+    ...cloudKey(settings),
+    ...settings,
+    ...(usual.quirks && { quirks: { ...usual.quirks, ...settings.quirks } }),
+  };
+}
+
+/** A model in a cloud is never called without a key: the clients of clouds would search the machine for one. */
+function cloudKey({ adapter }: ModelSettings): Pick<ModelSettings, "key_env"> | undefined {
+  if (adapter !== "bedrock" && adapter !== "vertex") return undefined;
+  const { key_env } = PROVIDERS[adapter] ?? {};
+  return key_env === undefined ? undefined : { key_env };
 }

@@ -22,8 +22,8 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * Where models may be that requests added: on the public internet, at addresses that the operator opened, and for the operator's
- * own tenant on the server's machine, where models at home run.
+ * Where models may be that requests added: on the public internet, at addresses that the operator opened, and for the
+ * operator's own tenant on the server's machine, where models at home run. Reasons: decision 202.
  */
 export function modelPlaces(
   tenant: string,
@@ -41,7 +41,7 @@ export function modelPlaces(
  * tenant use one, at the address of its provider, or anywhere if the operator opened the variable to requests.
  */
 export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, opened: OpenedToModels): void {
-  const { url, key_env } = settingsOf(name, settings);
+  const { adapter, url, key_env } = settingsOf(name, settings);
   if (url !== undefined) {
     const isOwnMachine = tenant === OPERATOR && URL.parse(url)?.hostname === "localhost";
     const problem = isOwnMachine ? undefined : urlProblem(url, modelPlaces(tenant, opened));
@@ -54,7 +54,8 @@ export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, 
   if (tenant !== OPERATOR)
     throw new KnownError("not_allowed", "key_env: Keys in the server's environment are the operator's. Give a key.");
   const provider = PROVIDERS[providerOf(name) ?? ""];
-  if (opened.keyVariables.includes(key_env) || (key_env === provider?.key_env && url === provider.url)) return;
+  const isAtHome = key_env === provider?.key_env && url === provider.url && adapter === provider.adapter;
+  if (opened.keyVariables.includes(key_env) || isAtHome) return;
   throw new KnownError(
     "not_allowed",
     `key_env: The variable ${key_env} is not opened to models that are added by requests. Give a key, or start the server with SKEIN_MODEL_KEY_VARIABLES=${key_env}.`,

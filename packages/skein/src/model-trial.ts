@@ -20,7 +20,7 @@ export async function* tryModel(name: string, model: Model, signal: AbortSignal)
     toolChoice: "auto",
     maxTokens: 4000,
     thinkingTokens: 0,
-    caches: false,
+    cache: "off",
     extra: {},
     betas: [],
     containerId: null,

@@ -33,7 +33,10 @@ export function whatToInstall(part: OptionalPart): string {
   return `${need} the package ${name}: npm install ${"install" in more ? more.install : name}`;
 }
 
-/** Every optional part of the library, loaded when it is used. No other file may import one (a linter rule). */
+/**
+ * Every optional part of the library, loaded when it is used. No other file may import one (a linter rule). Reasons:
+ * decision 094.
+ */
 export const loadPart = {
   postgresStore: () => optionalPart("postgres", () => import("@skein/adapters/stores/postgres")),
   postgresMemory: () => optionalPart("postgres", () => import("@skein/adapters/memories/postgres")),

@@ -15,7 +15,9 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 afterEach(() => vi.unstubAllEnvs());
 
-const NAMES = ["claude-sonnet-5-5", "openai/gpt-6", "openai-compatible/llama", "ai/llama"] as const;
+const CLAUDES = ["claude-sonnet-5-5", "bedrock/anthropic.claude-sonnet-5-5", "vertex/claude-sonnet-5-5"] as const;
+const OTHERS = ["openai/gpt-6", "openai-compatible/llama", "ai/llama"] as const;
+const NAMES = [...CLAUDES, ...OTHERS];
 const eachModel = test.each(NAMES);
 
 const add = defineTool({
@@ -35,6 +37,9 @@ async function agentOf(model: string, url = simulator.url, more: AgentOptions & 
   const models = createModels({ records: store.records });
   const own = { url: `${url}/v1`, key_env: "OPENAI_API_KEY", ...settings };
   for (const name of ["openai/gpt-6", "openai-compatible/llama"]) await models.add({ name, settings: own });
+  const [, bedrock, vertex] = CLAUDES;
+  await models.add({ name: bedrock, settings: { ...own, url, region: "eu-west-1" } });
+  await models.add({ name: vertex, settings: { ...own, region: "global", project: "p-1" } });
   const ai = createOpenAICompatible({ name: "ai", baseURL: `${url}/v1`, apiKey: "k", includeUsage: true })("llama");
   const agent = createAgent({
     name: "Agent",
@@ -114,16 +119,19 @@ test.each(NAMES.slice(1))("%s without tools, for an agent that has some: no call
 });
 
 /** The beginning of a call whose arguments never end, and more of them, in the stream of each API. */
+const MESSAGES = [
+  { type: "message_start", message: { model: "m", usage: { input_tokens: 1, output_tokens: 1 } } },
+  { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "t1", name: "add", input: {} } },
+  (json: string) => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type: "input_json_delta", partial_json: json },
+  }),
+] as const;
 const ENDLESS = {
-  "claude-sonnet-5-5": [
-    { type: "message_start", message: { model: "m", usage: { input_tokens: 1, output_tokens: 1 } } },
-    { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "t1", name: "add", input: {} } },
-    (json: string) => ({
-      type: "content_block_delta",
-      index: 0,
-      delta: { type: "input_json_delta", partial_json: json },
-    }),
-  ],
+  "claude-sonnet-5-5": MESSAGES,
+  "bedrock/anthropic.claude-sonnet-5-5": MESSAGES,
+  "vertex/claude-sonnet-5-5": MESSAGES,
   "openai/gpt-6": [
     { type: "response.created", response: {} },
     {
@@ -146,7 +154,7 @@ const ENDLESS = {
   ],
 } as const;
 
-test.each(["claude-sonnet-5-5", "openai/gpt-6", "openai-compatible/llama"] as const)(
+test.each([...CLAUDES, "openai/gpt-6", "openai-compatible/llama"] as const)(
   "%s with a call whose JSON never ends: the stream is ended at 32 million characters, and not asked for again",
   async (model) => {
     const [first, second, more] = ENDLESS[model];
@@ -196,7 +204,7 @@ eachModel("%s gives empty answers: the run ends, is paid once, and the session g
   expect(asked().map(({ outcome }) => outcome)).toEqual(["answered", "answered"]);
 });
 
-test.each(NAMES.slice(1))(
+test.each(OTHERS)(
   "%s changes the ids of calls between stream and end: each call runs once, and is paired",
   async (model) => {
     const { run, asked } = await agentOf(model);

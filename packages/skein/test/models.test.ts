@@ -141,6 +141,8 @@ describe("the catalog", () => {
     expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
     expect(await failing("groq/x")).toContain("GROQ_API_KEY");
     expect(await failing("bedrock/x")).toContain("AWS_BEARER_TOKEN_BEDROCK");
+    const cloud = { "mine/x": { adapter: "bedrock", region: "eu-west-1" } } as const;
+    expect(await failing("mine/x", { configured: cloud })).toContain("AWS_BEARER_TOKEN_BEDROCK");
     const keyIn = (name: string) => (/REGION|PROJECT/.test(name) ? undefined : "k");
     expect(await failing("bedrock/x", { keyIn })).toContain("AWS_REGION");
     const configured = { "vertex/x": { region: "global" } };
@@ -168,6 +170,8 @@ describe("the catalog", () => {
     ["x/y", {}, "one of the providers"],
     ["openai-compatible/y", {}, "the address of its server"],
     ["ollama/y", { quirks: { nothing: true } }, "nothing"],
+    ["openai/y", { region: "eu-west-1" }, "A region is for the adapters bedrock and vertex"],
+    ["bedrock/y", { project: "p-1" }, "a project for vertex"],
   ])("settings of %s that cannot work are rejected: %o", (name, settings, sentence) => {
     expect(() => checkModelSettings(name, settings)).toThrow(KnownError);
     expect(() => checkModelSettings(name, settings)).toThrow(sentence);
@@ -214,6 +218,49 @@ test.each([
     expect([BigInt(inCloud?.cost_picos ?? 0), inCloud?.unpriced_calls]).toEqual([billed, 0]);
   } finally {
     await agent.close();
+  }
+});
+
+test.each([
+  ["off", 0, 0],
+  ["short", 1, 0],
+  ["long", 0, 1],
+] as const)(
+  "an agent with cache %s: what is written to the cache is priced by its lifetime",
+  async (cache, short, long) => {
+    const label = `cache ${cache}`;
+    const system_prompt = `${label} ${"word ".repeat(4000)}`;
+    const agent = createAgent({ model: CLAUDE, cache, system_prompt, baseUrl: simulator.url, apiKey: "simulated" });
+    try {
+      const { sessionId } = await agent.run(script([{ text: "Done." }], label));
+      const [call] = simulator.ledger.calls({ label });
+      const { ephemeral_5m_input_tokens, ephemeral_1h_input_tokens } = call?.usage?.cache_creation ?? {};
+      expect([ephemeral_5m_input_tokens ?? 0, ephemeral_1h_input_tokens ?? 0].map((count) => Math.sign(count))).toEqual(
+        [short, long],
+      );
+      const { items } = await (await agent.sessions()).runs(sessionId);
+      const price = call?.usage && priceCall(CLAUDE, call.usage);
+      expect(BigInt(items[0]?.cost_picos ?? -1)).toBe(price && exactCost(price).total);
+    } finally {
+      await agent.close();
+    }
+  },
+);
+
+test("OpenAI is asked to keep a conversation for a day with cache long, and gets no key of it with off", async () => {
+  for (const [cache, told] of [
+    ["off", [undefined, undefined]],
+    ["short", [expect.any(String), undefined]],
+    ["long", [expect.any(String), "24h"]],
+  ] as const) {
+    const label = `openai cache ${cache}`;
+    const store = await storeWithModels();
+    const agent = createAgent({ store, model: OPENAI, cache, baseUrl: simulator.url, apiKey: "simulated" });
+    await agent.run(script([{ text: "Done." }], label));
+    await agent.close();
+    const [call] = simulator.ledger.calls({ label });
+    const { prompt_cache_key, prompt_cache_retention } = (call?.request ?? {}) as Record<string, unknown>;
+    expect([prompt_cache_key, prompt_cache_retention]).toEqual(told);
   }
 });
 

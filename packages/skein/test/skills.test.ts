@@ -101,6 +101,12 @@ const BAD: readonly [string, Readonly<Record<string, string>>, RegExp][] = [
   ["a huge file", { "a/SKILL.md": skill("a", "A", "x".repeat(100_001)) }, /may have 100000/],
 ];
 
+test("fields that skills of other programs have are read over: nested ones and lists", () => {
+  const more = 'metadata: {author: me, version: "1.0"}\nallowed-tools:\n- Read\n- Bash\nlicense: MIT\n';
+  const folder = folderWith({ "a/SKILL.md": skill("a").replace("description:", `${more}description:`) });
+  expect(() => createAgent({ skills: [folder] })).not.toThrow();
+});
+
 test.each(BAD)("%s is an error when the agent is made", (_, files, sentence) => {
   expect(() => createAgent({ skills: [folderWith(files)] })).toThrow(sentence);
 });

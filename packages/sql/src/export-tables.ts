@@ -17,7 +17,7 @@ export async function exportTables(
   target: string,
   { force = false }: ExportTablesOptions = {},
 ): Promise<readonly string[]> {
-  // What is in `history` is in `claude` too; the other agents' sessions are not exported.
+  // The tables of `history` are not exported: they repeat those of `claude`, and sessions of other agents are left out.
   const tables = (await sql.tables()).map(({ name }) => name).filter((name) => !name.startsWith("history."));
   const isDatabase = target.endsWith(".duckdb");
   const folder = isDatabase ? dirname(resolve(target)) : resolve(target);
@@ -27,7 +27,7 @@ export async function exportTables(
   if (known !== undefined && !force)
     throw new Error(`${known} exists. Choose another ${isDatabase ? "file" : "folder"}, or replace it with --force.`);
   const made = isDatabase ? undefined : mkdirSync(folder, { recursive: true });
-  // Written beside, so that what is there stays whole until the new files are.
+  // Written to temporary names first, so that existing files stay until the new ones are complete.
   const work = mkdtempSync(join(folder, ".skein-"));
   try {
     await (isDatabase ? writeDatabase(sql, join(work, basename(target)), tables) : writeParquet(sql, work, tables));

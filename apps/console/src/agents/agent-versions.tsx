@@ -53,7 +53,7 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   );
 }
 
-/** What a version is made of. The name, description and prompt stand in the configuration too. */
+/** The fields of a version. The configuration repeats name, description and prompt, so they are left out of it. */
 function asText({ config, tags, status }: Agent): string {
   return JSON.stringify({ ...config, tags, status }, null, 2).replaceAll("\\n", "\n");
 }

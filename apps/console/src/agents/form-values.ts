@@ -1,6 +1,6 @@
 import type { Agent, AgentChange } from "../api/api.ts";
 
-/** What stands in the fields of the form of an agent, as it is typed. */
+/** The values of the agent form, as typed. */
 export interface FormValues {
   readonly name: string;
   readonly description: string;

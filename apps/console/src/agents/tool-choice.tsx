@@ -17,7 +17,7 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
     .map((name) => name.trim())
     .filter((name) => name !== "");
   const known = tools.data ?? [];
-  // A tool of an older configuration stays in sight until somebody takes it away.
+  // A tool that the server no longer has is shown until somebody removes it.
   const others = chosen.filter((name) => !known.some((tool) => tool.name === name));
   if (tools.data && known.length + others.length === 0)
     return (

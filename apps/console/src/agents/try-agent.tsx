@@ -4,7 +4,7 @@ import type { Agent } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
 
-/** Does something with the server, and shows its error on the page if it fails. */
+/** Runs a request, and shows its error on the page if it fails. */
 export type Attempt = (work: () => Promise<unknown>) => Promise<void>;
 
 interface TryAgentProps {

@@ -3,7 +3,7 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
 import { useApi } from "./context.tsx";
-import { whileLookedAt } from "./looked-at.ts";
+import { whileLookedAt } from "./page-visibility.ts";
 
 /** How many sessions are remembered as the stream last had them. */
 const MOST = 5000;

@@ -4,7 +4,7 @@
  */
 let aheadMs = 0;
 
-/** A smaller difference may be the time that the answer took, or rounding: the header has whole seconds. */
+/** A smaller difference may be latency or rounding: the header has whole seconds. */
 const NOTICED_MS = 10_000;
 
 /** How far the server's clock is ahead of this device's. */
@@ -17,7 +17,7 @@ export function serverNow(): number {
   return Date.now() + aheadMs;
 }
 
-/** `fetch` that looks at the time of each answer. */
+/** `fetch` that reads the server's time from each answer. */
 export async function timedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request);
   const told = Date.parse(response.headers.get("date") ?? "");

@@ -16,7 +16,7 @@ const ORIGINS: readonly (readonly [origin: Origin, word: string])[] = [
   ["message", "You"],
 ];
 
-/** What each kind of tokens cost. */
+/** The cost of each kind of tokens. */
 const MICROS = {
   cache_read_input_tokens: "cache_read_micros",
   cache_creation_input_tokens: "cache_write_micros",
@@ -31,7 +31,7 @@ interface ContextSideProps {
   readonly sessionId: string;
 }
 
-/** What the request cost, where its parts came from, and how it was made. */
+/** The cost of the request, the origin of its parts, and its parameters. */
 export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps) {
   const { cost, usage } = step;
   const present = blocks.filter(({ change }) => change !== "gone");

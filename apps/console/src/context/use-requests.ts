@@ -9,12 +9,12 @@ interface RequestsOptions {
   readonly id: string;
   readonly step: Step | undefined;
   readonly before: Step | undefined;
-  /** Which attempt at the step; the last one without it. */
+  /** The attempt of the step. Default: the last one. */
   readonly attempt: number | null;
 }
 
 interface Requests {
-  /** What was sent at each attempt, in their order. */
+  /** The request of each attempt, in order. */
   readonly attempts: readonly Sent[];
   readonly sent: Sent | undefined;
   readonly blocks: readonly SentBlock[];

@@ -11,7 +11,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { bytes, money, plural } from "../ui/amounts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Fact, FactList } from "../ui/fact-list.tsx";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { saveFile } from "../ui/save-file.ts";
 import { shortId } from "../ui/session-state.ts";
 import { fullTime } from "../ui/times.ts";

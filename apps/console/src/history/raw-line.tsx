@@ -7,7 +7,7 @@ import { bytes } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { saveFile } from "../ui/save-file.ts";
 
-/** Longer lines are shown in part. */
+/** Only this many characters of a line are shown. */
 const MOST = 200_000;
 
 interface RawLineProps {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Api, HistoryMessage } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { whileLookedAt } from "../api/looked-at.ts";
+import { whileLookedAt } from "../api/page-visibility.ts";
 import type { SessionView } from "../session/view.ts";
 import { viewOfMessages } from "./history-view.ts";
 

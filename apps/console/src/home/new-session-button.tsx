@@ -1,7 +1,7 @@
 import { useOverlay } from "../shell/overlay.ts";
 import { Icon } from "../ui/icon.tsx";
 
-/** Search for phones, which have no side and no keys, and the form for a new session. */
+/** The button for search on phones, which have no side bar, and the button for a new session. */
 export function NewSessionButton() {
   const open = useOverlay();
   return (

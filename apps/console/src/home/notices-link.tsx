@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { turnNoticesOn, wantsNotices } from "../shell/notices.ts";
 
-/** Offers to tell in the browser when something waits. */
+/** Offers browser notifications for open awaits. */
 export function NoticesLink() {
   const [isOn, setOn] = useState(wantsNotices);
   if (!("Notification" in window) || isOn || Notification.permission === "denied") return null;

@@ -6,7 +6,7 @@ import { briefDuration, money, shortModel } from "../ui/amounts.ts";
 import { StateMark } from "../ui/status.tsx";
 import { useNow } from "../ui/use-now.ts";
 
-/** Sessions that work by themselves. */
+/** Sessions that are running. */
 export function RunningNow({ running, agents }: { running: readonly Session[]; agents: readonly Agent[] }) {
   const titleOf = useTitles();
   const now = useNow(1000, running.length > 0);

@@ -1,6 +1,6 @@
 import type { Waiting } from "../api/api.ts";
 import { Inbox } from "../inbox/lazy-inbox.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { NoticesLink } from "./notices-link.tsx";
 
 interface WaitsForYouProps {

@@ -1,4 +1,4 @@
-/** What a card needs to know of a wait. */
+/** The data of an await card. */
 export interface AwaitCardData {
   readonly sessionId: string;
   readonly toolUseId: string;
@@ -11,7 +11,7 @@ export interface AwaitCardData {
   readonly agentName: string;
 }
 
-/** Sends the answer to a wait. */
+/** Sends the answer to an await. */
 export type Answer = (answer: GivenAnswer) => void;
 
 interface GivenAnswer {

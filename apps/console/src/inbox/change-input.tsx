@@ -9,7 +9,10 @@ interface ChangeInputProps {
   readonly onBack: () => void;
 }
 
-/** An approval with another input: every value of the call in a field of its own. Text stays text, everything else is JSON. */
+/**
+ * An approval with another input: one field for each value of the call. Text is edited as text, everything else as
+ * JSON.
+ */
 export function ChangeInput({ input, isSending, onAnswer, onBack }: ChangeInputProps) {
   const values = Object.entries((input ?? {}) as Record<string, unknown>);
   const [texts, setTexts] = useState(() => Object.fromEntries(values.map(([name, value]) => [name, textFor(value)])));

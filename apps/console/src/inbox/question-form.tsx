@@ -11,7 +11,7 @@ interface QuestionFormProps {
   readonly onAnswer: Answer;
 }
 
-/** Questions with options to choose from; own words are always possible. */
+/** Questions with options to choose from. A free text is always possible. */
 export function QuestionForm({ input, isCurrent, isSending, onAnswer }: QuestionFormProps) {
   const questions = questionsOf(input);
   const [answers, setAnswers] = useState<readonly string[]>(() => questions.map(() => ""));

@@ -12,7 +12,7 @@ import { useApi } from "../api/context.tsx";
 import { Markdown } from "../text/markdown.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
 /** One agent: what it is made of, its versions, its sessions; and a place to try it. */

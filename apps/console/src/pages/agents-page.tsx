@@ -7,7 +7,7 @@ import { useAgents, useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { plural, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { when } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";

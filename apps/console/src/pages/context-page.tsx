@@ -12,7 +12,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { BeforeAfter } from "../ui/before-after.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 import { useKeys } from "../ui/use-keys.ts";
 
@@ -26,7 +26,7 @@ export function ContextPage({ id }: { id: string }) {
   const chosen = steps.findIndex(
     ({ runId, number }) => runId === params.get("run") && number === Number(params.get("step")),
   );
-  // Of a step that is under way nothing was counted yet.
+  // A step in progress has no counts yet.
   const lastCounted = steps.findLastIndex(({ usage }) => usage !== null);
   const at = chosen !== -1 ? chosen : lastCounted !== -1 ? lastCounted : steps.length - 1;
   const step = steps[at];

@@ -11,7 +11,7 @@ import { Transcript, type TranscriptHandle, type Visible } from "../session/tran
 import { useVisible } from "../session/use-visible.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { plural } from "../ui/amounts.ts";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";

@@ -13,15 +13,15 @@ import { Timeline } from "../session/timeline.tsx";
 import { Transcript, type TranscriptHandle } from "../session/transcript.tsx";
 import { useFork } from "../session/use-fork.ts";
 import { useSessionKeys } from "../session/use-session-keys.ts";
-import { useTellChanges } from "../session/use-tell-changes.ts";
+import { useTellChanges } from "../session/use-list-updates.ts";
 import { useVisible } from "../session/use-visible.ts";
 import type { SessionView } from "../session/view.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** One session: read it, watch it, answer it, go on with it. */
+/** One session: read it, follow it, answer it, continue it. */
 export function SessionPage({ id }: { id: string }) {
   const api = useApi();
   const live = useLiveSession(id);

@@ -11,7 +11,7 @@ import { SessionList, type SessionListHandle } from "../sessions/session-list.ts
 import { SessionsFooter } from "../sessions/sessions-footer.tsx";
 import { useSessionRows } from "../sessions/use-session-rows.ts";
 import { grouped } from "../ui/amounts.ts";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";

@@ -45,12 +45,12 @@ const PARTS: readonly Part[] = [
 ];
 
 interface SettingsPageProps {
-  /** What stands behind /settings in the address. */
+  /** The part of the URL after /settings. */
   readonly path: string;
   readonly onLogOut: () => void;
 }
 
-/** This browser, and what the server lets a key see and change of itself. */
+/** Settings of this browser, and of the server as far as the key may see and change them. */
 export function SettingsPage({ path, onLogOut }: SettingsPageProps) {
   const { data: me } = useMe();
   const isAdmin = me?.key.scopes.includes("admin") === true;

@@ -11,7 +11,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { isMac } from "../ui/is-mac.ts";
 import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 

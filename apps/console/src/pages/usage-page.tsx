@@ -6,7 +6,7 @@ import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { grouped, money } from "../ui/amounts.ts";
 import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { CapsSection } from "../usage/caps-section.tsx";
 import { callCells, costCells, dayTable } from "../usage/day-table.ts";
@@ -27,7 +27,7 @@ const HistoryUsage = loadedWhenShown(
   <LoadingRows rows={8} />,
 );
 
-/** What was spent, by day and model, agent, project, tool or key. Days are those of the reader. */
+/** What was spent, by day and model, agent, project, tool or key. Days are in the reader's time zone. */
 export function UsagePage() {
   usePageTitle("Usage");
   const me = useMe();
@@ -89,7 +89,7 @@ function useUsage({ bounds }: UsageRange, by: UsageKey) {
   };
 }
 
-/** What a row without a name is called. */
+/** The label of a row without a name. */
 const NOBODY: Readonly<Record<UsageKey, string>> = {
   model: "No model",
   agent: "No agent",

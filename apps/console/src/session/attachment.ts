@@ -1,6 +1,6 @@
 import type { ContentBlock } from "@skein/protocol";
 
-/** A file that goes along with a message, as the block that the model is sent. */
+/** A file that is sent with a message, as a content block. */
 export interface Attachment {
   readonly name: string;
   readonly size: number;
@@ -11,7 +11,9 @@ const PICTURES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image
 const MIB = 1024 * 1024;
 const LARGEST = { picture: 5 * MIB, pdf: 20 * MIB, text: 5 * MIB };
 
-/** A file as a block, or the sentence that says why it cannot be one. The server has the same limits. */
+/**
+ * Converts a file to a block, or returns a sentence that says why it cannot be sent. The server has the same limits.
+ */
 export async function attachmentOf(file: File): Promise<Attachment | string> {
   const { name, size, type } = file;
   if (PICTURES.has(type)) {

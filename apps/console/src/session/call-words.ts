@@ -3,7 +3,7 @@ import type { IconName } from "../ui/icon.tsx";
 import type { CallState } from "./view.ts";
 import type { State } from "../ui/status.tsx";
 
-/** How a call is shown in one line: its picture, its name, and what it is about. */
+/** A call in one line: its icon, its name, and its most important input. */
 export interface CallWords {
   readonly icon: IconName;
   readonly name: string;
@@ -28,7 +28,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
   TodoWrite: "sessions",
 };
 
-/** Inputs by which a call is recognised, the most telling first. */
+/** Names of inputs that describe a call, the best first. */
 const TELLING = [
   "command",
   "file_path",

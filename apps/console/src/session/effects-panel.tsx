@@ -1,13 +1,13 @@
 import { plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { callWords, stateOfCall } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
-/** What each call did for certain, and what nobody can say. The unknown ones first, then the latest. */
+/** The effect of each tool call. Calls with an unknown effect come first, then the latest. */
 export function EffectsPanel({ view, onShow }: PanelProps) {
   const calls = [...view.calls.values()].filter(({ childSession }) => childSession === null).toReversed();
   if (calls.length === 0)

@@ -5,7 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { bytes, plural } from "../ui/amounts.ts";
 import { saveFile } from "../ui/save-file.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import type { PanelProps } from "./panel-props.ts";
 import type { StoredFile } from "./view.ts";
 

@@ -68,7 +68,7 @@ export function Forks({ session, onFork }: { session: Session; onFork: () => voi
 /** How far up and down the tree is read. */
 const DEEPEST = 8;
 
-/** Up to the first parent, then down through every fork. A parent that was deleted ends the way up. */
+/** Reads up to the first parent, then down through every fork. A deleted parent ends the way up. */
 async function forkTree(api: Api, session: Session): Promise<readonly Branch[]> {
   let root = session;
   for (let up = 0; up < DEEPEST && root.parent_session_id !== null; up++) {

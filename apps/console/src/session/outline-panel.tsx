@@ -7,7 +7,7 @@ import type { PanelProps } from "./panel-props.ts";
 import { stateOfStep } from "./step-view.tsx";
 import type { Item, Step } from "./view.ts";
 
-/** The session in one line per message and step, to jump to. */
+/** The outline of the session: a link for each message and step. */
 export function OutlinePanel({ view, onShow }: PanelProps) {
   const items = view.items.filter((item) => item.kind !== "unknown");
   return (

@@ -1,9 +1,9 @@
 import { useState } from "react";
 
-/** Pictures that a browser draws without running anything. SVG is not one of them. */
+/** Image types that cannot contain scripts. SVG can. */
 const KINDS: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** A picture of the log, from its own bytes: never from an address. */
+/** An image of the log, shown from its bytes and never from a URL. */
 export function Picture({ source }: { source: unknown }) {
   const [isLarge, setLarge] = useState(false);
   const { type, media_type: kind, data } = (source ?? {}) as Record<string, unknown>;

@@ -26,7 +26,7 @@ interface PromptBoxProps {
   readonly onSent: () => void;
 }
 
-/** Where a person writes to the agent: text, pictures and files, and what it does to a run that is under way. */
+/** The input for a message: text, images, files, and what it does to a run in progress. */
 export function PromptBox({ sessionId, agentName, isRunning, queue, models, model, onSent }: PromptBoxProps) {
   const api = useApi();
   const [text, setText] = useState("");
@@ -37,7 +37,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   const [isSending, setSending] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
-  // The same key for the same message, so that a second try after a lost answer says it once.
+  // The same idempotency key for the same message, so that a retry after a lost answer does not send it twice.
   const sendKey = useRef(messageKey());
 
   async function attach(files: Iterable<File>): Promise<void> {

@@ -11,7 +11,7 @@ interface QueueRowProps {
   readonly sessionId: string;
 }
 
-/** A message that waits for its turn; it can be taken back. */
+/** A queued message, which can be cancelled. */
 export function QueueRow({ queued, sessionId }: QueueRowProps) {
   const api = useApi();
   const [problem, setProblem] = useState<string>();

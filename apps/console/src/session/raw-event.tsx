@@ -8,10 +8,10 @@ import { Icon } from "../ui/icon.tsx";
 import { fullTime } from "../ui/times.ts";
 import type { SessionView } from "./view.ts";
 
-/** Longer events are shown in part; the export has them whole. */
+/** Only this many characters of an event are shown; the export has all of it. */
 const MOST = 200_000;
 
-/** One event as it is stored. Its address survives a reload. */
+/** One stored event. It has its own URL. */
 export function RawEvent({
   view,
   sequence,

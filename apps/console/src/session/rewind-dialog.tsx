@@ -15,14 +15,14 @@ interface RewindDialogProps {
 
 const MOST_FILES = 50;
 
-/** Brings files back to where they were at a message. What would change is shown first. */
+/** Restores the files as they were at a message. The changes are shown first. */
 export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogProps) {
   const api = useApi();
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const change = useQuery({
     queryKey: ["rewind", sessionId, checkpointId],
-    // What would change is asked of Claude Code, which has the files; how, the log knows.
+    // Claude Code, which has the files, lists the changed files; the log has the differences.
     queryFn: async () => {
       const [dry, differences] = await Promise.all([
         api.rewind(sessionId, checkpointId, true),

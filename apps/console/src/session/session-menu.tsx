@@ -8,7 +8,7 @@ import { saveFile } from "../ui/save-file.ts";
 
 interface SessionMenuProps {
   readonly id: string;
-  /** Does something with the server, and shows its error on the page if it fails. */
+  /** Runs a request, and shows its error on the page if it fails. */
   readonly attempt: (work: () => Promise<unknown>) => Promise<void>;
   readonly onRename: () => void;
   readonly onFork: () => void;

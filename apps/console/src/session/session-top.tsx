@@ -104,11 +104,11 @@ function firstWords(view: SessionView): string {
   return text.slice(0, 80);
 }
 
-/** The state of the session as its log has it: no slower than the transcript itself. */
+/** The state of the session from its log, so that it is as current as the transcript. */
 function stateOfView(view: SessionView): State {
   const run = view.runs.at(-1);
   if (!run) return view.queue.length > 0 ? "queued" : "idle";
-  // A prompt came after the last run ended, and nobody works on it yet.
+  // A prompt is queued and no run has begun.
   if (run.endedAt !== null && view.queue.length > 0) return "queued";
   if (run.outcome === "failed") return "failed";
   if (run.outcome === "cancelled") return "cancelled";

@@ -54,7 +54,7 @@ const VERBS: readonly (readonly [names: RegExp, verb: string, noun: string])[] =
   [/^(Grep|Glob|WebSearch)$/, "searched", "time"],
 ];
 
-/** What the steps did, in words: read 6 files, ran 2 commands. */
+/** A summary of the steps: read 6 files, ran 2 commands. */
 function summary(steps: readonly Step[]): string {
   const calls = steps.flatMap((step) => step.calls);
   const parts = VERBS.flatMap(([names, verb, noun]) => {

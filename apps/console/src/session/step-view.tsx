@@ -80,7 +80,7 @@ function Said({ step }: { step: Step }) {
   );
 }
 
-/** The text while it is made: the only part of the page that is painted with each frame. */
+/** The draft of an answer: the only part of the page that renders with each frame. */
 function LiveText({ step }: { step: Step }) {
   useDrafts();
   return (
@@ -121,7 +121,7 @@ function Retries({ step }: { step: Step }) {
   );
 }
 
-/** A step is as bad as the worst of its calls. */
+/** The state of a step is the worst state of its calls. */
 export function stateOfStep(step: Step): State {
   if (step.state === "failed") return "failed";
   if (step.state === "lost" || step.state === "interrupted") return "unknown";

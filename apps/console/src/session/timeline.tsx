@@ -21,7 +21,7 @@ const WIDTH = 1000;
 const SHORTEST_MS = 1500;
 const LEAST_MS = 300;
 
-/** When the model wrote, tools ran and the session waited; a lane per subagent. Zooms with the wheel, moves by dragging. */
+/** The timeline of model calls, tool calls and waits, with a lane per subagent. The wheel zooms, dragging moves. */
 export const Timeline = memo(function Timeline({ view, isRunning, visible, onShow }: TimelineProps) {
   const now = useNow(1000, isRunning);
   const { spans, lanes, gaps } = spansOf(view, isRunning ? now : undefined);

@@ -12,7 +12,7 @@ export const TOKEN_KINDS = [
 
 interface TokenSectionProps {
   readonly totals: UsageTotals;
-  /** The beginning of the transcript was not read yet: sums are those of what was. */
+  /** Whether the beginning of the transcript was not read yet, so that totals are incomplete. */
   readonly isPartial?: boolean;
 }
 

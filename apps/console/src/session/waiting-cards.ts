@@ -1,7 +1,7 @@
 import type { AwaitCardData } from "../inbox/await-card-data.ts";
 import type { SessionView } from "./view.ts";
 
-/** What the session waits for from a person, as cards above the prompt. */
+/** The open awaits of the session, as cards above the prompt. */
 export function waitingCards(view: SessionView, sessionId: string): readonly AwaitCardData[] {
   return [...view.open.values()].flatMap((call) => {
     const { wait } = call;

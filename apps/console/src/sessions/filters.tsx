@@ -32,7 +32,7 @@ interface FiltersProps {
   readonly hasHistory: boolean;
 }
 
-/** What is shown and in which order. Each choice is one value of the address. */
+/** The filters and the order of the list. Each is a parameter of the URL. */
 export function Filters({ agents, models, hasHistory }: FiltersProps) {
   return (
     <div className="filters">
@@ -47,14 +47,14 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
   );
 }
 
-/** Skein, and the agents that have sessions on this machine. Which ones is asked when somebody wants to choose. */
+/** Skein, and the agents that have sessions on this machine. The list is loaded when the menu is opened. */
 function SourceChoice() {
   const api = useApi();
   const [isWanted, setWanted] = useState(false);
   const [chosen] = useQueryValue("source");
   const found = useQuery({
     queryKey: ["history", "sources"],
-    // Not every agent writes down what it used: the latest sessions name those that do not.
+    // Usage does not list agents that record none, so they are taken from the latest sessions.
     queryFn: async () => {
       const [used, latest] = await Promise.all([
         api.historyUsage({ group_by: "source" }),

@@ -51,14 +51,16 @@ export function mergedPages<One, Other>(
     }
     return low;
   };
-  /** The place of a row of the first list; undefined if its page is not there, or not enough of the second list is. */
+  /**
+   * The position of a row of the first list; undefined if its page, or enough of the second list, is not loaded yet.
+   */
   const placeOf = (at: number): number | undefined => {
     const item = one.pages.rowAt(at);
     if (item === undefined) return undefined;
     const before = othersBefore(one.keyOf(item));
     return before === others.length && !isWhole ? undefined : at + before;
   };
-  /** The last row of the first list that stands at this place or before it, as far as the pages that are there say. */
+  /** The last row of the first list at or before this position, according to the loaded pages. */
   const nearest = (index: number): { readonly at: number; readonly isSure: boolean } => {
     let [low, high] = [Math.max(0, index - others.length), Math.min(index, (first ?? 0) - 1)];
     while (low < high) {

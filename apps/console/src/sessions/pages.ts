@@ -1,9 +1,9 @@
-/** A long list of which only the pages that somebody looks at are asked for. */
+/** A long list that loads only the visible pages. */
 export interface Pages<Item> {
   /** How many rows there are; undefined until the first page is there. */
   readonly total: number | undefined;
   readonly rowAt: (index: number) => Item | undefined;
-  /** Says that a row is wanted; its page is asked for if it is not there. */
+  /** Requests a row; its page is loaded if it is missing. */
   readonly want: (index: number) => void;
   readonly isLoading: boolean;
   readonly error: unknown;

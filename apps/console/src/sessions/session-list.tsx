@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import { visibleLine } from "../text/safe-text.ts";
 import { briefDuration, money, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Marked } from "../ui/marked.tsx";
+import { Marked } from "../ui/highlighted-text.tsx";
 import { StateMark, StateWord } from "../ui/status.tsx";
 import { dayHeading, fullTime, when } from "../ui/times.ts";
 import type { ListedRow } from "./listed-row.ts";
@@ -25,7 +25,7 @@ interface SessionListProps {
   readonly hasSources: boolean;
 }
 
-/** A list of any length: only the rows on the screen are in the page, and only their pages are asked for. */
+/** A virtual list: only visible rows are in the DOM, and only their pages are loaded. */
 export function SessionList({ rows, search, handle, isGrouped, hasSources }: SessionListProps) {
   const list = useRef<VListHandle>(null);
   const [, go] = useLocation();
@@ -104,7 +104,7 @@ export function SessionList({ rows, search, handle, isGrouped, hasSources }: Ses
   );
 }
 
-/** The heading above a row: its day where another one begins, and where the rows begin that were found by what was said. */
+/** The heading above a row: a new day, or the first row that was found by its text. */
 function headingOf(rows: SessionRows, index: number, isGrouped: boolean): string | null {
   if (index === rows.titled) return "Found in what was said";
   if (!isGrouped || index > rows.titled) return null;

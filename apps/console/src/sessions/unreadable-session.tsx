@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import { isMissing, sentenceOf } from "../api/api.ts";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 
 /** Says why a session is not shown: it is not there (any more), or it cannot be read. */
 export function UnreadableSession({ error, whyGone }: { readonly error: unknown; readonly whyGone: string }) {

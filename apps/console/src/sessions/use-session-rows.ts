@@ -9,16 +9,16 @@ import { type Asked, agentOf, filterOf, isOnlySkein, sortOf } from "./session-fi
 import { useHistorySearch } from "./use-history-search.ts";
 import type { Pages } from "./pages.ts";
 import { usePages } from "./use-pages.ts";
-import { type Said, useSaid } from "./use-said.ts";
+import { type Said, useSaid } from "./use-text-search.ts";
 
-/** The rows of the list of sessions: those whose titles fit, then those in which the words were said. */
+/** The rows of the session list: matching titles first, then sessions that contain the words. */
 export interface SessionRows {
   readonly total: number | undefined;
   readonly rowAt: (index: number) => ListedRow | undefined;
   readonly want: (index: number) => void;
-  /** What was said in a session, around the searched words. */
+  /** The text around the searched words. */
   readonly excerptOf: (id: string) => string;
-  /** How many rows fit by their title; the rest by what was said. */
+  /** How many rows match by their title; the others match by their text. */
   readonly titled: number;
   /** Whether this server shows sessions of Claude Code, and whether some are among these rows. */
   readonly hasHistory: boolean;
@@ -101,7 +101,7 @@ function useSkeinPages(asked: Asked, { title, isWanted }: { title: string; isWan
   });
 }
 
-/** Comes after every title. */
+/** A sort key after every title. */
 const LAST = "\uFFFF";
 
 /** What the rows of each source are in order by. */

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { type AuditEntry, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { type State, StateWord } from "../ui/status.tsx";
 import { Switch } from "../ui/switch.tsx";
 import { fullTime } from "../ui/times.ts";

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
 export function MissingPage() {

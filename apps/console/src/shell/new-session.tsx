@@ -5,7 +5,7 @@ import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
 
-/** Chooses an agent, says the first thing to it, and opens the session that comes of it. */
+/** The form for a new session: an agent and the first message. Opens the new session. */
 export function NewSession({ onClose }: { onClose: () => void }) {
   const api = useApi();
   const changed = useChanged();

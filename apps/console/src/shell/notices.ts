@@ -3,7 +3,7 @@ import type { Waiting } from "../api/api.ts";
 
 const PLACE = "skein.notices";
 
-/** Whether this browser may tell when something waits, and wants to. */
+/** Whether browser notifications are allowed and turned on. */
 export function wantsNotices(): boolean {
   return "Notification" in window && Notification.permission === "granted" && localStorage.getItem(PLACE) === "on";
 }
@@ -19,7 +19,7 @@ export function turnNoticesOff(): void {
   localStorage.removeItem(PLACE);
 }
 
-/** Tells in the browser what has begun to wait since the page was opened, while the page is not looked at. */
+/** Shows a browser notification for each new await, while the page is not visible. */
 export function useWaitNotices(awaits: readonly Waiting[] | undefined): void {
   const known = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 
-/** What opens over any page, with a click or a key. */
+/** Overlays that open over any page, by a click or a key. */
 export type Overlay = "palette" | "keys" | "new" | null;
 
 const OverlayContext = createContext<(overlay: Overlay) => void>(() => {});

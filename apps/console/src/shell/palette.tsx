@@ -14,7 +14,7 @@ import { useAgents, useApi } from "../api/context.tsx";
 import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { Marked } from "../ui/marked.tsx";
+import { Marked } from "../ui/highlighted-text.tsx";
 import { stateOf } from "../ui/session-state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { when } from "../ui/times.ts";

@@ -19,7 +19,7 @@ interface ShellProps {
   readonly children: ReactNode;
 }
 
-/** What stands around every page: navigation, the state of the connection, and what opens over all of it. */
+/** The frame of every page: navigation, the state of the connection, and overlays. */
 export function Shell({ onLogOut, onUnauthorized, children }: ShellProps) {
   const [overlay, setOverlay] = useState<Overlay>(null);
   const [path, go] = useLocation();

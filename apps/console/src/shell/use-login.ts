@@ -14,7 +14,10 @@ export interface Login {
   readonly refused: () => void;
 }
 
-/** Whether this browser is logged in. Without a key in the link its cookie is tried: the first answer says whether it counts. */
+/**
+ * Whether this browser is logged in. Without a key in the link the cookie is tried: the first answer shows whether it
+ * is valid.
+ */
 export function useLogin(client: Client, linkKey: string | undefined): Login {
   const [isIn, setIn] = useState(linkKey === undefined ? true : undefined);
   const [problem, setProblem] = useState<string>();

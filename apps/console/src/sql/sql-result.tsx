@@ -7,12 +7,12 @@ import { csvOf } from "../ui/csv.ts";
 import { saveFile } from "../ui/save-file.ts";
 import { RowsChart } from "./rows-chart.tsx";
 
-/** Rows beyond this are in the download, not on the page. */
+/** The most rows on the page; the download has all of them. */
 const SHOWN = 1000;
 
 type Show = "table" | "both" | "chart";
 
-/** The answer as a table, as bars, or both; and to take along. */
+/** The answer as a table or a chart, with a download. */
 export function SqlResult({ answer }: { answer: SqlAnswer }) {
   const { columns, rows, truncated, ms } = answer;
   const numbers = columns.filter(({ type }) => /INT|DOUBLE|DECIMAL|FLOAT/.test(type));

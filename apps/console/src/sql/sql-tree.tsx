@@ -60,7 +60,7 @@ export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTre
   );
 }
 
-/** A question without what two ways of writing it differ in. */
+/** A normalised statement, to compare two statements that differ only in case, spaces and punctuation. */
 function wordsOf(question: string): string {
   return question
     .toLowerCase()

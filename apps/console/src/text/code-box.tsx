@@ -3,7 +3,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { highlighted } from "./highlight.tsx";
 import { shownLines, visible } from "./safe-text.ts";
 
-/** Of longer code the beginning is shown; what is copied is all of it. */
+/** The most characters of code that are shown; copying copies all of it. */
 const MOST = 400_000;
 
 /** A box of code that scrolls inside itself. */

@@ -74,7 +74,7 @@ function run(lines: readonly DifferenceLine[], from: number, sign: DifferenceLin
   return at - from;
 }
 
-/** Lines that have little in common are two lines, and not one that was changed. */
+/** Lines that have little in common are shown as a removed and an added line. */
 function isAlike(one: string, other: string): boolean {
   const words = new Set(one.split(/\W+/).filter((word) => word !== ""));
   const others = other.split(/\W+/).filter((word) => word !== "");

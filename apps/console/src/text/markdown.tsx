@@ -9,8 +9,8 @@ import { visible } from "./safe-text.ts";
 const MOST = 400_000;
 
 /**
- * Markdown as elements. HTML in it is text, pictures are links that nobody follows by themselves, and links open only where
- * they say. Each block is parsed once: while a text grows, only its last block is parsed again.
+ * Markdown as elements. HTML is shown as text, images as links, and links show their target. Each block is parsed once:
+ * while a text grows, only its last block is parsed again.
  */
 export function Markdown({ text }: { text: string }) {
   const isLong = text.length > MOST;
@@ -39,7 +39,7 @@ function cut(text: string): string {
 
 const PLUGINS = [remarkGfm];
 
-/** Only what a browser opens as a page or a letter; everything else is no link. */
+/** Only http, https and mailto are links. */
 function safeAddress(address: string): string {
   return /^(https?:|mailto:)/i.test(address.trim()) ? address.trim() : "";
 }
@@ -53,7 +53,7 @@ const COMPONENTS: Components = {
     ) : (
       <span>{children}</span>
     ),
-  // A picture from elsewhere would tell its server who reads this.
+  // Loading an image from another server would tell it who reads this.
   img: ({ src, alt }) =>
     typeof src === "string" && src !== "" ? (
       <a href={src} target="_blank" rel="noopener noreferrer nofollow" className="link" title={src}>

@@ -7,7 +7,7 @@ const HIDDEN =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
 
-/** Joins emoji into one picture, and is harmless between two of them. */
+/** The joiner of emoji, which is harmless between two of them. */
 const JOINER = "\u200D";
 
 export function visible(text: string): string {
@@ -34,7 +34,7 @@ export function textValue(value: unknown, otherwise = ""): string {
   return typeof value === "string" ? value : otherwise;
 }
 
-/** How much of one line is shown: a browser is slow with lines of megabytes, and nobody reads them. */
+/** How much of one line is shown: browsers are slow with very long lines. */
 const LONGEST_LINE = 4000;
 
 /** The lines of a text, each cut to what can be shown. */

@@ -34,7 +34,7 @@ export function terminalPieces(output: string): readonly TerminalPiece[] {
   }));
 }
 
-/** Of a line with carriage returns, what stands there in the end. */
+/** The visible text of a line with carriage returns. */
 function overwritten(line: string): string {
   return line.includes("\r") ? (line.split("\r").findLast((part) => part !== "") ?? "") : line;
 }

@@ -1,7 +1,7 @@
 import { Icon } from "./icon.tsx";
 
 interface BeforeAfterProps {
-  /** What is gone through: "step", "event". */
+  /** The name of the items: "step", "event". */
   readonly noun: string;
   readonly at: number;
   readonly first: number;
@@ -10,7 +10,7 @@ interface BeforeAfterProps {
   readonly children?: React.ReactNode;
 }
 
-/** Goes to the one before or after, with what is shown between the buttons. */
+/** Buttons for the previous and next item, with a label between them. */
 export function BeforeAfter({ noun, at, first, last, onGo, children }: BeforeAfterProps) {
   return (
     <>

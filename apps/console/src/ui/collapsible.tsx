@@ -8,7 +8,7 @@ interface CollapsibleProps {
   readonly children: ReactNode;
 }
 
-/** Something that is there and folded. What was opened stays open. */
+/** A section that can be folded. */
 export function Collapsible({ title, aside = "", icon, children }: CollapsibleProps) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,5 +1,5 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
-import { Nothing } from "./nothing.tsx";
+import { Nothing } from "./empty-state.tsx";
 
 /**
  * A component whose script is loaded when it is shown first. React's own `lazy` shows its placeholder for at least 300

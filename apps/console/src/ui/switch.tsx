@@ -6,7 +6,7 @@ interface SwitchProps {
   readonly folds?: boolean;
 }
 
-/** A few choices beside each other, of which one is taken. `folds`: on a phone one list, so that two fit into a line. */
+/** A segmented control. `folds`: on a phone it is a menu, so that two fit into a line. */
 export function Switch({ label, values, chosen, onChoose, folds = false }: SwitchProps) {
   return (
     <>

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { serverNow } from "../api/server-clock.ts";
 
-/** The time, again every so many milliseconds: for what says how long something takes. */
+/** The current time, updated every few milliseconds, for running durations. */
 export function useNow(everyMs = 1000, isOn = true): number {
   const [now, setNow] = useState(() => serverNow());
   useEffect(() => {

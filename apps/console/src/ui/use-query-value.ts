@@ -1,7 +1,10 @@
 import { useCallback } from "react";
 import { useSearchParams } from "wouter";
 
-/** One value of the address, for example `?tab=effects`. Null takes it out. The place in the history stays, unless a step is wanted. */
+/**
+ * One value of the address, for example `?tab=effects`. Null takes it out. The browser history gets a new entry only if
+ * requested.
+ */
 export function useQueryValue(name: string): readonly [string | null, (value: string | null, step?: boolean) => void] {
   const [params, setParams] = useSearchParams();
   const set = useCallback(

@@ -59,7 +59,7 @@ interface MeterProps {
   readonly children: React.ReactNode;
 }
 
-/** From this part on, the bar has the colour of what waits for people. */
+/** Above this share, the bar has the warning colour. */
 const NEARLY = 0.8;
 
 function Meter({ used, limit, name, children }: MeterProps) {

@@ -8,7 +8,7 @@ import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
-import { LoadingRows, Nothing } from "../ui/nothing.tsx";
+import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { shortId } from "../ui/session-state.ts";
 import { clock, shortDay } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";

@@ -1,7 +1,7 @@
-import { Nothing } from "../ui/nothing.tsx";
+import { Nothing } from "../ui/empty-state.tsx";
 import { RANGES, type UsageRange } from "./usage-range.ts";
 
-/** Says that a range has nothing, and offers the longest one. */
+/** Shown for a range without usage; offers the longest range. */
 export function NothingUsed({ range, what }: { range: UsageRange; what: string }) {
   const longest = RANGES.at(-1);
   const days = range.days === 1 ? "today" : `in the last ${range.days} days`;

@@ -4,7 +4,7 @@ import { useApi } from "../api/context.tsx";
 import { useTitles } from "../api/titles.ts";
 import { UsageTable } from "./usage-table.tsx";
 
-/** The dearest sessions, by the titles that they have now. */
+/** The most expensive sessions, with their current titles. */
 export function SessionTable({ rows }: { readonly rows: readonly UsageRow[] }) {
   const api = useApi();
   const titleOf = useTitles();

@@ -6,7 +6,7 @@ import { sum } from "./sums.ts";
 
 const MOST = 10;
 
-/** The tools that were called most: how often, how often in vain, and how long a call takes. */
+/** The most called tools: number of calls, failures, and duration. */
 export function ToolTable({ rows }: { readonly rows: readonly ToolUsageRow[] }) {
   const tools = [...Map.groupBy(rows, ({ tool }) => tool)].map(([tool, days]) => ({
     tool,

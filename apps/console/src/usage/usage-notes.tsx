@@ -2,7 +2,7 @@ import type { UsageRow } from "../api/api.ts";
 import { plural } from "../ui/amounts.ts";
 import { sum } from "./sums.ts";
 
-/** What the figures leave out, and which of them are not certain. */
+/** Notes about missing and estimated figures. */
 export function UsageNotes({ rows }: { rows: readonly UsageRow[] }) {
   const calls = (count: number): string => plural(count, "model call");
   const unpriced = sum(rows, (row) => row.unpriced_calls);

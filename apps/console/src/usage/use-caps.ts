@@ -4,7 +4,7 @@ import { useApi, useMe } from "../api/context.tsx";
 
 /** More keys than this are not asked one by one. */
 const MOST_KEYS = 30;
-/** What is used of a cap changes while runs go on. */
+/** How often the use of caps is refreshed. */
 const AGAIN_MS = 10_000;
 
 /** The caps that count for this login, and those of all keys for those who may see them. */

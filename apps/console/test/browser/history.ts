@@ -10,9 +10,7 @@ const LARGE = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a01";
 /** Claude Code's own sessions beside those of Skein. */
 export function describeHistory(shared: { readonly world: World }): void {
   describe.concurrent("sessions of Claude Code", () => {
-    test("stand in the list, are found by what was said in them, and are adopted with one click", async ({
-      expect,
-    }) => {
+    test("sessions of Claude Code are listed, found by their text, and adopted with one click", async ({ expect }) => {
       const { world } = shared;
       writeClaudeSessions(world.claudeFolder);
       const page = await world.open("/sessions?source=claude-code");
@@ -53,7 +51,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("those of other agents stand beside them, and the source chooses", async ({ expect }) => {
+    test("sessions of other agents are in the list too, filtered by source", async ({ expect }) => {
       const { world } = shared;
       writeCodexSession(join(world.claudeFolder, "../.codex"));
       const page = await world.open("/sessions?q=colour+of+the+logo");
@@ -72,7 +70,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("one of 30 MB with a line of 20 MB shows its end, reads back as it is scrolled, and grows with its file", async ({
+    test("a transcript of 30 MB with a line of 20 MB shows its end, loads more while scrolling, and follows its file", async ({
       expect,
     }) => {
       const { world } = shared;

@@ -18,7 +18,7 @@ async function startCanary(): Promise<{ url: string; asked: string[]; close: () 
 /** Texts of models and tools that try to run something or to ask another host. */
 export function describeSafety(shared: { readonly world: World }): void {
   describe.concurrent("hostile texts", () => {
-    test("none of them runs a script, opens a dialog or asks another host, wherever it stands", async ({ expect }) => {
+    test("no hostile text runs a script, opens a dialog or calls another host", async ({ expect }) => {
       const { world } = shared;
       const canary = await startCanary();
       const payloads = PAYLOADS.map((payload) => payload.replaceAll("CANARY", canary.url));

@@ -5,7 +5,9 @@ import type { World } from "./world.ts";
 /** One session: what it shows, forks, raw events, what the model saw, a very long log. */
 export function describeSession(shared: { readonly world: World }): void {
   describe.concurrent("a session", () => {
-    test("shows Markdown, highlighted code, a difference, coloured output and folded thinking", async ({ expect }) => {
+    test("a session shows Markdown, highlighted code, a difference, coloured output and folded thinking", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Fixer", "Show me everything", [
         {
@@ -30,7 +32,7 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("is forked at a message, and the tree shows both", async ({ expect }) => {
+    test("a session is forked at a message, and the tree shows both", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Say one", [{ text: "One." }]);
       const page = await world.open(`/sessions/${id}`);

@@ -25,7 +25,7 @@ export interface World {
   newContext(timeZone?: string): Promise<BrowserContext>;
   /** A page that is logged in, at an address; in a profile of its own unless one is given. */
   open(path: string, context?: BrowserContext): Promise<Page>;
-  /** Ends the platform as a crash would and starts it again at the same place. */
+  /** Kills the platform and starts it again at the same address. */
   crash(whileGone?: () => Promise<void>): Promise<void>;
   /** The folder in which Claude Code would keep its data. */
   readonly claudeFolder: string;
@@ -35,7 +35,7 @@ export interface World {
   create(agent: string, title: string): Promise<string>;
   /** The model answers a prompt with these steps, and the prompt is sent. */
   say(id: string, prompt: string, steps: readonly Step[]): Promise<void>;
-  /** Both in one. */
+  /** `create` and `say` in one call. */
   begin(agent: string, prompt: string, steps: readonly Step[]): Promise<string>;
   close(): Promise<void>;
 }
@@ -79,10 +79,10 @@ function filesIn(folder: string): readonly string[] {
 function builtConsole(): Promise<string> {
   built ??= (async () => {
     const installed = join(CONSOLE, "dist");
-    // The install has built it; what was changed since is built again, beside it.
+    // `npm install` has built the console; if a source has changed since, it is built again in another folder.
     if (isNewerThanSources(join(installed, "index.html"))) return installed;
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
-    // In a process of its own: in that of a test, Vite and React would be their halves for developers.
+    // In a separate process, because Vite would use React's development build inside a test.
     const command = [join(ROOT, "node_modules/vite/bin/vite.js"), "build", "--outDir", outDir, "--emptyOutDir"];
     const env = { ...process.env, NODE_ENV: "production" };
     await promisify(execFile)(process.execPath, [...command, "--logLevel", "error"], { cwd: CONSOLE, env });
@@ -125,7 +125,7 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
       try {
         await whileGone?.();
       } finally {
-        // The tests after this one need it, however this one ends.
+        // Runs also if the test fails, because later tests need the platform.
         world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
       }
     },

@@ -33,7 +33,7 @@ const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call(
  * The bus over a Redis server: PUBLISH and SUBSCRIBE for messages between machines, and the Claude API's keys for
  * people who inspect Redis.
  *
- * Redis may be unavailable at the start or later: only the messages of that time are lost.
+ * Redis may be unavailable at the start or later: only the messages of that time are lost. Reasons: decision 072.
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();

@@ -20,7 +20,7 @@ export interface HeartbeatDeps {
   readonly now?: () => number;
 }
 
-/** Signs of life between the workers of one store. */
+/** Signs of life between the workers of one store. Reasons: decision 161. */
 export interface Heartbeat {
   start(): void;
   stop(): Promise<void>;

@@ -19,7 +19,7 @@ export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | 
 /** Memories in a sqlite file, found by its own full-text index. */
 export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullTextMemory {
   const { file, limit = 5, now = Date.now } = options;
-  // sqlite gives its side files the mode of the file itself, so it must be there first.
+  // The file is created first, because sqlite gives its side files the same mode.
   if (file !== undefined) closeSync(openSync(file, "a", 0o600));
   const database = new DatabaseSync(file ?? ":memory:", { timeout: 5000 });
   database.exec(SCHEMA);

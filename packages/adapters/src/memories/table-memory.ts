@@ -35,7 +35,8 @@ const GIST = 1000;
 /**
  * What an agent remembers, found again by its words: each run's prompt and answer, and what compactions dropped.
  *
- * Memories belong to one agent of one tenant. Of its own session, an agent gets only what it no longer sees.
+ * Memories belong to one agent of one tenant. Of its own session, an agent gets only what it no longer sees. Reasons:
+ * decision 041.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {

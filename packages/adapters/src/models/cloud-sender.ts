@@ -13,7 +13,10 @@ interface CloudClient {
   };
 }
 
-/** Sends requests through the official client of a cloud, which gives them their address, shape and signature. */
+/**
+ * Sends requests through the official client of a cloud, which gives them their address, shape and signature. Reasons:
+ * decision 250.
+ */
 export function createCloudSender(client: CloudClient): MessagesSender {
   return ({ body, headers, signal }: MessagesRequest) =>
     client.messages.create({ ...body, stream: true } as never, { headers, signal }).asResponse();

@@ -6,7 +6,7 @@ import { taskLimit } from "./guard.ts";
 /**
  * Control groups: the kernel counts memory and processes of everything in a group together, stops what goes beyond, and
  * shares CPU time between groups. The user needs a part of the tree of groups: root has one, and so has a service with
- * `Delegate=yes`.
+ * `Delegate=yes`. Reasons: decision 179.
  */
 export interface Cgroups {
   readonly version: 1 | 2;

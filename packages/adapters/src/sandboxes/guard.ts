@@ -10,7 +10,7 @@ import type { SandboxLimits } from "@skein/core";
  * whatever is left.
  *
  * Nothing that the program's environment names is run by the shell: not by `BASH_ENV` (`-p`), and no `.bashrc`, which
- * bash would read because its standard input is a socket (`--norc`).
+ * bash would read because its standard input is a socket (`--norc`). Reasons: decision 080.
  */
 export function guardOf(bash: string, goodForMs: number | undefined, limits: SandboxLimits = {}): readonly string[] {
   const script = `${ulimits(limits)}${GUARD}`;

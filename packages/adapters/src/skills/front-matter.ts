@@ -26,7 +26,7 @@ export function readFrontMatter(text: string): FrontMatter {
     if (key === undefined) throw new Error(`Line ${at} is not "field: text": ${line.slice(0, 60)}`);
     if (fields.has(key)) throw new Error(`The field "${key}" is there twice.`);
     const more: string[] = [];
-    while (at < end && /^(?:[ \t]|$)/.test(lines[at] ?? "")) more.push(lines[at++] ?? "");
+    while (at < end && /^(?:[ \t]|- |$)/.test(lines[at] ?? "")) more.push(lines[at++] ?? "");
     fields.set(key, valueOf(key, first.trim(), more));
   }
   return {
@@ -49,7 +49,8 @@ function valueOf(key: string, first: string, more: readonly string[]): string {
     return inside.replaceAll("''", "'");
   }
   // In YAML, ": " in a plain text begins another field, so other programs would read the file differently.
-  if (first !== "" && /:(?:\s|$)/.test(text))
+  const isNested = /^[[{]/.test(first);
+  if (first !== "" && !isNested && /:(?:\s|$)/.test(text))
     throw new Error(`The text of "${key}" has a colon followed by a space. Put it into quotes.`);
   return text.replace(/\s+#.*$/, "");
 }

@@ -32,7 +32,7 @@ const CLOSE_MS = 3000;
 
 /**
  * Telemetry through the OpenTelemetry SDK, which collects, retries and sends. Nothing is global, so a program's own SDK
- * is not affected.
+ * is not affected. Reasons: decision 168.
  */
 export function createOpenTelemetry({
   endpoint,

@@ -27,7 +27,10 @@ export interface StandardToolsOptions {
   readonly sandbox?: SandboxMode;
 }
 
-/** The tools that most agents need: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, for one folder or one per session. */
+/**
+ * The tools that most agents need: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, for one folder or one
+ * per session. Reasons: decision 042.
+ */
 export function createStandardTools({ folder, bash, web, sandbox }: StandardToolsOptions): readonly Tool[] {
   const placeOf = placesOf({ folder, mode: sandbox ?? "off" });
   const folderOf = confinedFolderOf(placeOf);

@@ -1,4 +1,4 @@
-/** A prompt goes to Claude Code while the beginning of its run is being stored: nothing may depend on which is first. */
+/** A prompt goes to Claude Code while the beginning of its run is being stored. Nothing may depend on their order. */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
@@ -43,7 +43,7 @@ test("a prompt that is cancelled while its run begins leaves nothing, although C
   const asked = world.requests().length;
   takeBack = async (runId) => {
     await until(() => world.requests().length > asked);
-    // Time for all that it says.
+    // Time for all of its messages.
     await delay(1000);
     await world.sessions.cancel(sessionId, { runId });
   };

@@ -19,7 +19,7 @@ const edits = (path: string, from: string, to: string): string =>
     { text: "Edited." },
   );
 
-/** Longer than what a body may hold before its texts become files. */
+/** Longer than the limit above which texts become files. */
 const LARGE = "A line of a large file.\n".repeat(15_000);
 
 /** A real S3 server, and how many large texts it holds. */
@@ -78,7 +78,7 @@ test("one checkpoint per user message; a rewind brings the files back, dry or fo
   await here.stop();
 
   expect(bucket.texts()).toBeGreaterThan(0);
-  // Another process, so that nothing is left in memory of what the first one wrote.
+  // Another process, so that nothing of the first one is in memory.
   const there = await createWorld({ store: keepLargeTexts({ store: memory, files: bucket.files() }) });
   const again = await rewind(there, sessionId, 0, false);
   expect(again.error).toBeNull();

@@ -1,4 +1,4 @@
-/** The way out of a child to addresses that a request chose. */
+/** The proxy for addresses that a request chose. */
 import { createServer, request } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ function meaning(...answers: string[][]): Lookup {
   }) as unknown as Lookup;
 }
 
-/** Something that listens on this machine, and how often it was called. */
+/** A server on this machine that counts its calls. */
 async function listener() {
   const calls: (string | undefined)[] = [];
   const server = createServer((incoming, answer) => {
@@ -153,7 +153,7 @@ test("Claude Code calls an MCP server of a request through it, and its model wit
     expect(requests().length).toBeGreaterThan(0);
     return only(events, "runtime.started")[0]?.data.info["mcp_servers"];
   }
-  // It is no MCP server: what matters is whether it is called.
+  // It is not an MCP server; only whether it is called matters.
   await statusWith((address) => address === "127.0.0.1");
   expect(calls.length).toBeGreaterThan(0);
   expect(new Set(calls)).toEqual(new Set([`mcp.example.com:${port}`]));

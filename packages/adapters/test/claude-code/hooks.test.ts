@@ -1,4 +1,4 @@
-/** Hooks as webhooks, with real receivers: what they are sent, what their answers do, and what happens without one. */
+/** Hooks as webhooks, with real receivers: their requests, the effect of their answers, and missing answers. */
 import { createHmac } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A receiver on this machine that answers as it is told, and keeps what it got. */
+/** A receiver on this machine that gives scripted answers and records its requests. */
 async function receiver(answer: (response: ServerResponse, body: Record<string, unknown>) => void = (r) => r.end()) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -237,7 +237,7 @@ test("a private address is not called, whatever its name meant before", async ()
       null,
       found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
-    // Once is enough: it would be asked again.
+    // One attempt is enough here; a real one would be retried.
     setImmediate(() => stop.abort());
   }) as unknown as NonNullable<HooksDeps["lookup"]>;
   const { allowsAddress: _, ...strict } = deps;
@@ -380,7 +380,7 @@ describe("with Claude Code itself", () => {
       bodies().flatMap(({ hook_event, session_id }) => (hook_event === "SessionEnd" ? [session_id] : []));
     const first = await run(play({ text: "One." }));
     expect(ends()).toEqual([]);
-    // It takes the one idle place.
+    // The session takes the only idle place.
     const second = await run(play({ text: "Two." }));
     await until(() => ends().length === 1);
     expect(ends()).toEqual([first.sessionId]);

@@ -55,10 +55,10 @@ test("after kill -9 of the server, another server with only the store resumes ea
   await until(() => simulator.ledger.calls({ outcome: "open" }).length > 0);
   server.kill("SIGKILL");
   await once(server, "exit");
-  // The children die with it: the call that was open is given up.
+  // The children die with their server, so the open call is given up.
   await until(() => simulator.ledger.calls({ outcome: "open" }).length === 0);
 
-  // The one that takes over has never seen these sessions: nothing of Claude Code's own folder is there.
+  // The server that takes over has never seen these sessions, and has nothing of Claude Code's folder.
   await startServer(file, folder(), simulator.url);
   const ended = async (sessionId: string): Promise<readonly Event[]> =>
     until(async () => ((await sessions.get(sessionId)).status === "idle" ? sessions.events(sessionId) : undefined));
@@ -77,7 +77,7 @@ test("after kill -9 of the server, another server with only the store resumes ea
   expect(only(spoke, "session.completed")[0]?.data.final_response).toBe("Word. ".repeat(20).trimEnd() + " ");
   expect(readFileSync(join(cwd, "effects"), "utf8")).toBe("once\n");
 
-  // The question outlived the server: its answer goes on in the same run.
+  // The question survived the server: its answer continues the same run.
   expect((await sessions.get(asking.sessionId)).status).toBe("awaiting");
   await sessions.answer(asking.sessionId, waiting.tool_use_id, { content: "allow" });
   const answered = await ended(asking.sessionId);

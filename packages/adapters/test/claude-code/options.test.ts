@@ -1,4 +1,4 @@
-/** Every option of a session: what the model was sent, and what is on disk, are the evidence. */
+/** Every option of a session, checked by what the model was sent and by files on disk. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -148,7 +148,7 @@ test("MCP servers over stdio, HTTP and SSE are connected, with their environment
 }, 120_000);
 
 test("permission modes: edits are accepted or refused as the mode says, changed by the run, and changed while it runs", async () => {
-  // As root it takes this for a machine on which nobody has to be asked.
+  // As root, Claude Code needs this variable to accept the mode.
   const world = await createWorld({ environment: { IS_SANDBOX: "1" } });
   const write = (name: string) => ({ name: "Write", input: { file_path: join(world.cwd, name), content: "x" } });
   const { sessionId, events } = await world.run(play({ tools: [write("accepted")] }, { text: "Ok." }), {
@@ -165,7 +165,7 @@ test("permission modes: edits are accepted or refused as the mode says, changed 
   expect(existsSync(join(world.cwd, "refused"))).toBe(false);
   expect(only(refused, "session.completed")[0]?.data.result?.["permission_denials"]).toHaveLength(1);
 
-  // The run's own mode is over: the session's holds again.
+  // The mode of the run ended with it; the session's mode applies again.
   await world.again(sessionId, play({ tools: [write("again")] }, { text: "Ok." }));
   expect(existsSync(join(world.cwd, "again"))).toBe(true);
 
@@ -242,7 +242,7 @@ test("max_turns ends a run, also one that only its own prompt has, and max_buffe
     error: { code: "max_turns" },
     result: { subtype: "error_max_turns" },
   });
-  // The limit is a run's, not a process's.
+  // The limit is per run, not per process.
   const two = play({ tools: [bash("echo a")] }, { text: "Two turns." });
   for (const again of [two, two]) expect(said(await world.again(limited.sessionId, again))).toBe("Two turns.");
   const longer = await world.again(limited.sessionId, endless, { max_turns: 20 });

@@ -1,4 +1,7 @@
-/** What a request may hand to a child process: nothing that reaches into the machine, unless the operator opened it by name. */
+/**
+ * A request may hand nothing to a child process that gives access to the machine, unless the operator allowed it by
+ * name.
+ */
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +42,7 @@ const asked = (options: object): Partial<ClaudeOptions> => {
   return Object.fromEntries(Object.entries(whole).filter(([name]) => Object.hasOwn(options, name)));
 };
 
-/** The code that a request is refused with, whether the schema does it or the policy. */
+/** The error code of a request that the schema or the policy rejects. */
 async function refusal(options: object, settings: object = {}): Promise<string> {
   const parsed = ClaudeOptions.safeParse(options);
   if (!parsed.success) return "invalid";
@@ -136,7 +139,7 @@ describe("closed by default", () => {
   });
 });
 
-/** Forms of an address that is not public, as URL parsers understand them. */
+/** Spellings of private addresses that URL parsers accept. */
 const ADDRESSES = [
   "127.0.0.1",
   "127.1",
@@ -304,7 +307,7 @@ describe("permissions are bypassed", () => {
     await expect(opened.admit(bypass, { ...admin, key: "tester", isAdmin: false })).rejects.toMatchObject(refused);
     await expect(opened.admit({ permission_mode: "bypassPermissions" }, admin)).rejects.toMatchObject(refused);
     expect(await opened.admit(bypass, admin)).toMatchObject(bypass);
-    // Later, by name of the mode alone: the session has its sandbox.
+    // Later the name of the mode is enough, because the session has its sandbox.
     expect(await opened.admit({ permission_mode: "bypassPermissions" }, admin)).toEqual({
       permission_mode: "bypassPermissions",
     });
@@ -355,7 +358,7 @@ describe("secrets", () => {
     const gone = "A secret of this session no longer exists";
     await expect(opened().resolve(kept, { ...session, tenant: "b" })).rejects.toThrow(gone);
     await expect(opened().resolve(kept, { ...session, sessionId: "other" })).rejects.toThrow(gone);
-    // Nor handed in again, to be sent somewhere else.
+    // A placeholder cannot be used in a request to send the secret somewhere else.
     await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
   });
 

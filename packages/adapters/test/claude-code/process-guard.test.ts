@@ -117,7 +117,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   test.for(["SIGKILL", "SIGSTOP"] as const)("no effect comes after %s of its server", async (signal, { skip }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
-    // A stopped server is silent; after this long its child is killed.
+    // After this time of silence the child of a stopped server is killed.
     const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
     const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {
       env: { PATH: process.env["PATH"], MARK: folder },
@@ -172,7 +172,7 @@ test("Claude Code itself does nothing more after SIGKILL of its server: no effec
     server.kill("SIGKILL");
     await nothingLeft();
     const [counted, calls] = [effects(), simulator.ledger.calls().length];
-    // Long enough for several more: one took about 0.15 s.
+    // Long enough for several more effects: one takes about 0.15 s.
     await new Promise((resolve) => void setTimeout(resolve, 1500));
     expect([effects(), simulator.ledger.calls().length]).toEqual([counted, calls]);
   } finally {

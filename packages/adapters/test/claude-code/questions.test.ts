@@ -1,4 +1,4 @@
-/** Claude Code asks: whether a call may run, and what people want. The answer comes through the log, inside the same run. */
+/** Requests for permission and questions of Claude Code. The answer comes through the log, in the same run. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -90,7 +90,7 @@ test("AskUserQuestion gets its answers, and its tool_use stays in the assistant'
   ]);
 }, 120_000);
 
-/** Waits until nobody drives the session: a lease that is held could not be claimed. */
+/** Waits until the session is idle, because a held lease cannot be claimed. */
 async function givenBack(store: Store, sessionId: string): Promise<void> {
   await until(async () => {
     const claim = await store.claim({ owner: "a test", leaseMs: 1000, sessionId });
@@ -110,7 +110,7 @@ test.each([
     'So: Your questions have been answered: "Which database?"="SQLite"',
   ],
 ])(
-  "%s that takes long keeps no process: the answer goes on in the same run, on any machine",
+  "%s that takes long keeps no process, and the answer continues the same run on any machine",
   async (_, prompt, answer, said) => {
     const store = createMemoryStore();
     const here = await createWorld({ store, parkAfterMs: 300 });
@@ -152,7 +152,7 @@ test.each([
     ["not that one", "Red"],
   ],
 ])(
-  "%s at once that take long keep no process: the run goes on when all have their answers",
+  "%s at once that take long keep no process, and the run continues when all are answered",
   async (_, tools, answers, told) => {
     const store = createMemoryStore();
     const pids: number[] = [];

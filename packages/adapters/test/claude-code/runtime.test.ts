@@ -20,7 +20,7 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
     store: async () => createMemoryStore(),
     engine: createLocalEngine,
     runtime(parts) {
-      // Each process is a machine of its own: it knows a session only from the log.
+      // Each process acts as a separate machine: it knows a session only from the log.
       const home = join(folder, `home-${(processes += 1)}`);
       const claude = createClaudeCode({
         ...parts,
@@ -30,7 +30,7 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
           ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key",
           CLAUDE_CODE_MAX_RETRIES: "1",
         },
-        // One that is started ahead only takes time from the test.
+        // Off, because processes that are started in advance slow the test down.
         children: { maxAhead: 0 },
       });
       return { runtime: claude, close: claude.close };
@@ -59,7 +59,7 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
     asked: (label) => simulator.ledger.calls({ kind: "messages", label }) as readonly ModelRequestSeen[],
     calls: {
       effect: (name) => bash(`echo once >> ${name}; echo did ${name}`),
-      // It ends with the folder of the test, if nobody lets it go.
+      // The call also ends when the folder of the test is removed.
       held: (name) =>
         bash(
           `echo once >> ${name}; while test -e ${name} && ! test -e ${name}.go; do sleep 0.05; done; echo did ${name}`,

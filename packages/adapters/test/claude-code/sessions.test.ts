@@ -1,4 +1,4 @@
-/** What becomes of a Claude Code session over several prompts, processes and machines. */
+/** Claude Code sessions over several prompts, processes and machines. */
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ test("a second prompt goes to the same process, and one after its end resumes th
   // Another session takes the one idle place.
   await world.run(play({ text: "Other." }));
   await until(() => !isAlive(pids[0]));
-  // What it wrote beside the log went with it.
+  // Its files beside the log were removed with it.
   const written = (): string[] => readdirSync(join(world.home, "default"), { recursive: true }).map(String);
   await until(() => !written().some((name) => name.includes(first.sessionId)));
   const third = await world.again(first.sessionId, play({ text: "Three." }));
@@ -47,7 +47,7 @@ test("a process is started in advance for the next session of the same kind, whi
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Two.");
   expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(id);
-  // No other was started for it: the third is ahead again.
+  // No further process was started for it: the third one is in advance again.
   await until(() => pids.length === 3);
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
@@ -63,7 +63,7 @@ test("no more processes start at once than may", async () => {
       const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
       starting += 1;
       most = Math.max(most, starting);
-      // Its first word is that it is up.
+      // Its first message says that it has started.
       child.stdout.once("data", () => (starting -= 1));
       return child;
     },
@@ -77,7 +77,7 @@ test("no more processes start at once than may", async () => {
   expect(most).toBe(1);
 }, 120_000);
 
-test("a session goes on on a machine whose disk never saw it", async () => {
+test("a session continues on a machine that has none of its files", async () => {
   const store = createMemoryStore();
   const here = await createWorld({ store });
   const { sessionId } = await here.run(play({ text: "The yarn is blue." }));
@@ -140,7 +140,7 @@ test("a run that was resumed and killed again continues: unfinished work of the 
   const { sessionId, runId } = await world.inMidCall();
   const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
-  // What a second process has written when it dies at once: the result that was missing, and its word to go on.
+  // What a second process has written when it dies at once: the missing result, and its "continue" message.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
     ({ data }) => data.entries,
   );
@@ -254,7 +254,7 @@ test("a subagent's messages are not in the session's transcript, and its cost co
   const runCost = (await world.sessions.runs(sessionId)).items[0]?.cost_micros ?? 0;
   const own = only(events, "step.generated").reduce((sum, { data }) => sum + (data.cost?.total_micros ?? 0), 0);
   expect(runCost).toBeGreaterThan(own);
-  // It is resumed with its subagent's transcript as well.
+  // The resumed session has its subagent's transcript as well.
   const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
   expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
 }, 120_000);

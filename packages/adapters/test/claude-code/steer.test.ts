@@ -1,4 +1,4 @@
-/** A prompt that steers reaches the turn that is under way; nothing of it is lost or said twice. */
+/** A steering prompt reaches the current turn, and is neither lost nor repeated. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { type World, claudeAgent, createWorld, isAlive, only, play, spawnThrough
 
 const RED = "Use the red yarn.";
 
-/** How often the model was told it, in its last request. */
+/** How often the text is in the model's last request. */
 function times(world: World): number {
   return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
 }
@@ -22,7 +22,7 @@ async function working(world: World) {
   return { sessionId, runId, go: () => writeFileSync(join(world.cwd, "go"), "") };
 }
 
-/** Steers, and waits until Claude Code has written down that it has the prompt. Answers its message. */
+/** Steers, and waits until Claude Code has recorded the prompt. Returns the id of its message. */
 async function steered(world: World, sessionId: string): Promise<string> {
   const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
   await until(async () =>

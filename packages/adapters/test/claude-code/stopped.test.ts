@@ -1,4 +1,6 @@
-/** A server is stopped in mid-turn and another takes over: what the first had started is over before that. */
+/**
+ * A server is stopped in the middle of a turn and another takes over: processes of the first have ended before that.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -57,7 +59,7 @@ test("no effect of a stopped server's child happens after another server took th
   expect(Math.max(...effects)).toBeLessThan(Date.parse(resumed?.created_at ?? ""));
   expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
   expect(only(events, "tool.completed")).toHaveLength(1);
-  // Whoever wakes up late is refused: nothing of it is kept.
+  // A server that wakes up late is rejected, and nothing of it is stored.
   await until(async () => (await sessions.get(sessionId)).status === "idle");
   expect(await sessions.events(sessionId)).toHaveLength(events.length);
 }, 180_000);
@@ -84,7 +86,7 @@ test("a server that stops in the middle of an answer stores its reported usage, 
   expect(lost?.data.usage.output_tokens).toBeGreaterThan(10);
   expect(lost?.data.usage.output_tokens).toBeLessThan(call?.usage?.output_tokens ?? 0);
   expect(lost?.data.content).toBeUndefined();
-  // Claude Code does not tell how long the answer could have become.
+  // Claude Code does not report the token limit of the answer.
   expect(lost?.data.reserved_micros).toBeUndefined();
   expect((await sessions.state(sessionId)).run).not.toBeNull();
 }, 60_000);

@@ -1,4 +1,4 @@
-/** The store goes away in the middle of a turn and comes back: the run has one outcome, and nothing is doubled. */
+/** The store is unavailable in the middle of a turn: the run has one outcome, and nothing is repeated. */
 import { readFileSync } from "node:fs";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,11 +24,11 @@ test.each([
     const { runId } = await world.sessions.prompt(sessionId, { content: play(...steps, { text: "Done." }) });
     await until(async () => only(await world.sessions.events(sessionId), "tool.completed").length === 2);
     await postgres.crash();
-    // Somebody looks meanwhile.
+    // A reader asks meanwhile.
     store.poke(sessionId);
     await delay(goneMs);
     await postgres.start();
-    // The first questions may come while it is not up yet.
+    // The first requests may come before PostgreSQL has started.
     const events = await until(() => world.ended(sessionId, runId).catch(() => undefined));
     expect(only(events, "session.completed").map(({ data }) => data.final_response)).toEqual(["Done."]);
     expect(only(events, "session.started")).toHaveLength(1);

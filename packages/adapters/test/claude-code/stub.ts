@@ -1,4 +1,4 @@
-/** A program in the place of Claude Code: it writes down how it was started, and then does what a test wants. */
+/** A stub in place of Claude Code: it records how it was started, and then runs a script of the test. */
 import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -32,7 +32,7 @@ ${then}
   return {
     executable,
     async starts() {
-      // What begins with a dot is being written.
+      // Names that begin with a dot are still being written.
       const names = (await readdir(record)).filter((name) => !name.startsWith("."));
       return Promise.all(names.map((name) => startIn(join(record, name))));
     },

@@ -1,4 +1,4 @@
-/** What Claude Code says becomes a fact no earlier than the transcript that a resumed process reads has it. */
+/** A message of Claude Code becomes a fact only when its transcript entry is stored. */
 import { messageIdOf } from "@skein/adapters/runtimes/claude-code";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { expect, test } from "vitest";

@@ -14,7 +14,7 @@ import { type Step, createSimulator, script } from "@skein/simulator";
 import { onTestFinished } from "vitest";
 import { createHost } from "../../../skein/src/host.ts";
 
-/** A folder of its own, gone at the end of the test. */
+/** A temporary folder, removed at the end of the test. */
 export function folder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-")));
   // A child may still be writing its last lines.
@@ -22,7 +22,7 @@ export function folder(): string {
   return path;
 }
 
-/** Waits until something is so. */
+/** Waits until a condition is true. */
 export async function until<Value>(probe: () => Value | Promise<Value>, ms = 60_000): Promise<NonNullable<Value>> {
   const end = Date.now() + ms;
   for (;;) {
@@ -80,7 +80,7 @@ export async function createWorld({
         },
         ...parts,
         ...deps,
-        // One that is started ahead only takes time from the test.
+        // Off, because processes that are started in advance slow the test down.
         children: { maxAhead: 0, ...deps.children },
       });
       return new Map([["claude-code", claude]]);
@@ -123,7 +123,10 @@ export async function createWorld({
     });
   }
 
-  /** A session in the middle of a call that had its effect and does not end by itself. The model's next word is what the call said. */
+  /**
+   * A session in the middle of a call that has had its effect and does not end by itself. The model then answers with
+   * the output of the call.
+   */
   async function inMidCall(): Promise<{ sessionId: string; runId: string; effects: () => string }> {
     const file = join(cwd, "effects");
     const command = "echo once >> effects; timeout 60 tail -f /dev/null";
@@ -135,7 +138,7 @@ export async function createWorld({
     return { sessionId, runId, effects: () => readFileSync(file, "utf8") };
   }
 
-  /** Takes the lease of a session away from this host, as if its time were over. */
+  /** Takes the lease of a session away from this host, as if it had expired. */
   async function takeAway(sessionId: string) {
     const [owner = ""] = await store.owners();
     await store.free(owner);
@@ -170,7 +173,7 @@ export function only<Type extends Event["event_type"]>(events: readonly Event[],
   return events.filter((event): event is Extract<Event, { event_type: Type }> => event.event_type === type);
 }
 
-/** Starts processes as they are, without a guard, and says which. */
+/** Starts processes without a guard, and lists them. */
 export function spawning(pids: number[]): { readonly spawn: Spawn } {
   return {
     spawn({ command, args, cwd, env, signal }) {
@@ -184,7 +187,7 @@ export function spawning(pids: number[]): { readonly spawn: Spawn } {
 /** A line that Claude Code says to the SDK. */
 export type ChildLine = { readonly type?: string };
 
-/** Starts the real Claude Code, and passes on what it says line by line: at once, or when `pass` says so. */
+/** Starts the real Claude Code, and passes on its output line by line: at once, or when `pass` allows it. */
 export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>): Promise<Spawn> {
   const sandbox = await openNone();
   if (!sandbox) throw new Error("There is no bash here.");

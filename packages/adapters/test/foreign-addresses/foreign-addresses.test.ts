@@ -1,4 +1,7 @@
-/** Metadata, private and loopback addresses, by name, by redirect and by a DNS that changes its mind. In a network namespace of its own. */
+/**
+ * Metadata, private and loopback addresses, by name, by redirect and by changing DNS answers. In a network namespace of
+ * its own.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -18,7 +21,7 @@ const LITERALS = [
   ..."[64:ff9b::7f00:1] [2002:7f00:1::] 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1".split(" "),
   ..."198.18.0.1 192.0.2.1 224.0.0.1 255.255.255.255".split(" "),
 ];
-/** Addresses that are this machine in the namespace: whoever calls one is answered, and seen. */
+/** Addresses that lead to this machine in the namespace, where every call is answered and counted. */
 const FOREIGN = [PUBLIC, "169.254.169.254", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1"];
 const SETUP = [
   "ip link set lo up",

@@ -14,7 +14,7 @@ const noon = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 
 let database: Database;
 let client: pg.Client;
-/** Counts every row each time, so that it says what is right. */
+/** Counts every row each time, as the reference. */
 let before: Store;
 let clock = noon;
 let closing = async (): Promise<void> => {};
@@ -52,7 +52,7 @@ const QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
   { by: "agent", from: at(-2.5), to: at(-0.5) },
   { by: "day", from: at(0.1), to: at(0.2) },
 ];
-/** What the version before was never asked. */
+/** Queries that the previous version does not have. */
 const NEW_QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
   { by: "key" },
   { by: "key", secondKey: "model", from: at(-1.5) },
@@ -83,7 +83,7 @@ function inZone(zone: string): Pick<UsageQuery, "shifts"> {
   return shifts ? { shifts } : {};
 }
 
-/** What the sums say, and what counting every row says. */
+/** The result from the sums, and the result of counting every row. */
 async function expectSame(store: Store): Promise<void> {
   const sorted = (rows: readonly object[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
   for (const query of QUERIES) {

@@ -48,7 +48,7 @@ async function filled(sessions: number) {
   return { url, before, scripts };
 }
 
-/** Keeps the events where they are, as another process would that is about to move them. */
+/** Keeps this process from moving the events, as another process with the lock would. */
 async function holdMover(url: string): Promise<() => Promise<unknown>> {
   const client = await connected(url);
   await client.query("select pg_advisory_lock(7304)");
@@ -156,7 +156,7 @@ test("the end of a move of events never causes a deadlock for a server of the pr
   const now = await opened(createPostgresStore, url);
   await reader.query("begin; select from skein.events_single limit 1");
   await release();
-  // Everything is moved, and what is left is to drop the table, which is in use.
+  // Everything is moved; only dropping the table, which is in use, is left.
   await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).toContain("events_single");
   const [first, second] = scripts;
   const appending = [first, second].map((script) =>

@@ -28,7 +28,7 @@ export const adopt = storeCommand({
     "skein adopt 0 --root ./backup/.claude --json",
   ],
   notes:
-    "A session keeps its id if that is a UUID; another one gets a UUID that is always the same. `skein sessions export ID --claude-code` then lets Claude Code go on with it.",
+    "A session keeps its id if that is a UUID; another one gets a UUID that is always the same. `skein sessions export ID --claude-code` then lets Claude Code continue it.",
   run: async (call) => {
     const { values, screen, words } = call;
     const [word = ""] = words;

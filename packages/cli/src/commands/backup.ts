@@ -14,7 +14,7 @@ export const backup = defineCommand({
   options: { ...STORE_OPTION, json: JSON_OPTION },
   examples: ["skein backup ./backup", "skein backup /mnt/skein-1116 --store postgres://localhost/skein"],
   notes:
-    "The backup has sessions, agents, keys, webhooks, memories, and generated files that are kept beside the sessions. The store is not changed. `skein restore` brings it back, into any kind of store.",
+    "The backup has sessions, agents, keys, webhooks, memories, and generated files that are kept beside the sessions. The store is not changed. `skein restore` restores it into any kind of store.",
   async run(call) {
     const { words, values, screen } = call;
     const url = storeUrlFor(call);
@@ -33,20 +33,20 @@ export const backup = defineCommand({
 export const restore = defineCommand({
   name: "restore",
   words: "FOLDER",
-  summary: "Bring a backup back, into a store that is not there yet or is empty.",
+  summary: "Restore a backup into a new or empty store.",
   options: { ...STORE_OPTION, json: JSON_OPTION },
   examples: [
     "skein restore ./backup --store sqlite:./skein.db",
     "skein restore ./backup --store postgres://localhost/new",
   ],
   notes:
-    "Runs that were under way go on as soon as a server works on the store. Never let a restored store go on beside its original: each would do what the other does too.",
+    "Unfinished runs continue as soon as a server uses the store. Never run servers on both the restored store and its original: runs would happen twice.",
   async run(call) {
     const { words, values, screen } = call;
     const url = storeUrlFor(call);
     refuseMemory(url);
     let so: Moved | undefined;
-    const done = screen.progress(() => (so ? `Brought ${so.sessions} sessions` : "Bringing the backup back"));
+    const done = screen.progress(() => (so ? `Brought ${so.sessions} sessions` : "Restoring the backup"));
     const brought: BackedUp = await restoreStore(words[0] ?? "", url, (now) => (so = now)).finally(done);
     if (values.json) screen.json(brought);
     else screen.out(`The store has ${counted(brought.sessions, "session")}.\n`);
@@ -55,6 +55,5 @@ export const restore = defineCommand({
 });
 
 function refuseMemory(url: string): void {
-  if (placeOf(url).scheme === "memory")
-    throw new UsageError("What is in memory: can neither be copied nor brought back.");
+  if (placeOf(url).scheme === "memory") throw new UsageError("A memory: store can be neither backed up nor restored.");
 }

@@ -82,7 +82,7 @@ async function findingsOf(flags: ServeFlags, config: Config): Promise<readonly F
 function folder({ dataDir }: ServeSettings): Finding {
   const what = "data";
   if (!existsSync(dataDir))
-    return { what, state: "note", says: `${dataDir} is not there yet: the first start makes it.` };
+    return { what, state: "note", says: `${dataDir} does not exist yet. The first start creates it.` };
   try {
     accessSync(dataDir, constants.W_OK);
   } catch {
@@ -100,7 +100,8 @@ function folder({ dataDir }: ServeSettings): Finding {
 async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   const what = "store";
   const kind = storeUrl.split(":")[0] ?? "";
-  if (!isThere(storeUrl)) return { what, state: "note", says: `${kind}: not there yet, the first start makes it.` };
+  if (!isThere(storeUrl))
+    return { what, state: "note", says: `${kind}: does not exist yet. The first start creates it.` };
   try {
     const opened = await openStore(storeUrl);
     try {

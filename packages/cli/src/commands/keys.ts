@@ -81,12 +81,12 @@ const make = defineCommand({
 const rotate = defineCommand({
   name: "keys rotate",
   words: "NAME-OR-ID",
-  summary: "Make a key that takes the place of another one. The old key stays good for a while.",
+  summary: "Replace a key by a new one. The old key stays valid for a while.",
   options: {
     overlap: {
       takes: "MINUTES",
       kind: wholeNumber(0, 43_200),
-      about: "For how long the old key is still good (default 60)",
+      about: "How many minutes the old key stays valid (default 60)",
     },
     expires: EXPIRES,
     ...OPTIONS,
@@ -109,7 +109,7 @@ const rotate = defineCommand({
       await audit(records, { tenant: old.tenant, action: "key.rotate", target: old.id.slice(0, 12) });
       say(call, key, { name: old.name, tenant: old.tenant, scopes: old.scopes, key, overlap_minutes: overlap });
       call.screen.note(
-        `Keep it now: the key is not shown again. The old key "${old.name}" is good for ${overlap} more minutes.\n`,
+        `Keep it now: the key is not shown again. The old key "${old.name}" stays valid for ${overlap} minutes.\n`,
       );
     }),
 });

@@ -121,7 +121,7 @@ async function run(call: SqlCall): Promise<number> {
     ...(roots === undefined ? { emptyWithoutRoots: word === "export" } : { roots }),
     onWarning: (text) => screen.note(`${visible(text)}\n`),
     // Loaded when a question is about a store: most are not, and start sooner.
-    store: async () => (store = await (await import("./sql/store-to-ask.ts")).openStoreToAsk(values.store)),
+    store: async () => (store = await (await import("./sql/query-store.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
   let isFollowing = false;

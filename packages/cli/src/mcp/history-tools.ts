@@ -156,7 +156,7 @@ function readTool(config: () => Promise<LibraryConfig>) {
   const input = z.object({
     session: z.string().min(4).max(100).describe("A session's id or its beginning, or agent-<id> for a subagent"),
     fromLine: z.int().min(1).default(1).describe("Begin at this line of the file"),
-    messages: z.int().min(1).max(200).default(40).describe("At most so many messages"),
+    messages: z.int().min(1).max(200).default(40).describe("The largest number of messages"),
     full: z.boolean().default(false).describe("Whole inputs and results instead of their beginnings"),
   });
   return {

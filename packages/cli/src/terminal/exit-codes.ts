@@ -1,7 +1,6 @@
-/** Exit codes, the same for every command. In a file of their own, so that commands start fast. */
+/** Exit codes, the same for every command. This file imports nothing, so that commands that use it start quickly. */
 export const EXIT = {
   completed: 0,
-  /** The command failed, also in part, or is not possible now. */
   failed: 1,
   usage: 2,
   notFound: 3,
@@ -10,6 +9,18 @@ export const EXIT = {
   cancelled: 130,
   terminated: 143,
 } as const;
+
+/** What each exit code means, in the words of the help. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  completed: "done",
+  failed: "failed or only done in part",
+  usage: "called wrongly",
+  notFound: "not found",
+  io: "a file, a store or the network failed",
+  waits: "the run waits for an answer",
+  cancelled: "stopped (Ctrl-C)",
+  terminated: "terminated (SIGTERM)",
+};
 
 type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

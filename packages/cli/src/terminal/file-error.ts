@@ -4,11 +4,11 @@ type FileError = Error & { readonly code: string; readonly path?: string };
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `There is no ${path}.`,
   EEXIST: (path) => `${path} is there already.`,
-  ENOTDIR: (path) => `${path} cannot be there: a part of that path is a file and no folder.`,
+  ENOTDIR: (path) => `${path} is not possible: a part of the path is a file, not a folder.`,
   EISDIR: (path) => `${path} is a folder. Expected a file.`,
   EACCES: (path) => `This user has no right to use ${path}.`,
   EPERM: (path) => `This user has no right to use ${path}.`,
-  EROFS: (path) => `${path} is on a file system that can only be read.`,
+  EROFS: (path) => `${path} is on a read-only file system.`,
   ENOSPC: (path) => `The disk of ${path} is full.`,
 };
 

@@ -1,4 +1,5 @@
 import type { Command, Group, Option } from "./command.ts";
+import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
 
 /** The text of `skein COMMAND --help`, for a terminal of so many columns. */
 export function helpOf(command: Command, columns: number): string {
@@ -18,8 +19,9 @@ export function helpOf(command: Command, columns: number): string {
   ]);
 }
 
-const EXIT_CODES =
-  "Exit codes: 0 done, 1 failed or only done in part, 2 called wrongly, 3 not found, 4 a file, a store or the network failed, 5 the run waits for an answer, 130 stopped (Ctrl-C), 143 terminated (SIGTERM)";
+const EXIT_CODES = `Exit codes: ${(Object.keys(EXIT) as (keyof typeof EXIT)[])
+  .map((name) => `${EXIT[name]} ${EXIT_MEANINGS[name]}`)
+  .join(", ")}`;
 
 /** The text of `skein GROUP --help`. */
 export function overviewOf(

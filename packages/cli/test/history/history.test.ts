@@ -52,7 +52,7 @@ test.each([
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
   ["a format that is none", ["export", "0", "--format", "pdf"], 2, "pdf"],
   ["nothing archived", ["restore", "11111111"], 3, "11111111"],
-])("%s is a sentence and an exit code", async (_, args, code, text) => {
+])("%s is rejected with a sentence and an exit code", async (_, args, code, text) => {
   const result = await createWorld().run(...args);
   expect({ code: result.code, out: result.out }).toEqual({ code, out: "" });
   expect(result.err).toContain(text);

@@ -14,7 +14,7 @@ import { approvedInput, isApproval } from "../run/approval.ts";
 import { isPoisoned } from "../run/rules.ts";
 import type { CountedCall } from "./counted-call.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
-import { hookSaid } from "./hook-said.ts";
+import { hookSaid } from "./hook-outcome.ts";
 import { reserve } from "./reservations.ts";
 import { SPEND_AWAIT, type CallState, type RunState, type SessionState, TOOLS_NOTICED } from "./state.ts";
 

@@ -4,9 +4,9 @@ import {
   type Failure,
   KnownError,
   NO_USAGE,
-  PICOS_PER_MICRO,
   addPicos,
   isFactType,
+  picosOfTotals,
 } from "@skein/protocol";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { applyToRun } from "./fold-run.ts";
@@ -114,8 +114,8 @@ function apply(state: SessionState, event: Event): void {
     case "checkpoint.created":
       return;
     case "await.answered": {
-      const { cost_micros = 0, cost_picos, reserved_micros = 0 } = event.data;
-      const spent = cost_picos === undefined ? BigInt(cost_micros) * PICOS_PER_MICRO : BigInt(cost_picos);
+      const { reserved_micros = 0 } = event.data;
+      const spent = picosOfTotals(event.data);
       state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);

@@ -35,7 +35,7 @@ type Body = Event["data"];
 /**
  * A store whose large texts are files: `{session}/text-{sha256}_body.txt`, written before the event that names them.
  * Every reader gets a body as it was written. A text that cannot be written to the file store stays in the log, so that
- * a full bucket stops no session. The files of a session are deleted with it.
+ * a full bucket stops no session. The files of a session are deleted with it. Reasons: decision 162.
  */
 export function keepLargeTexts({ store, files, readFrom, report = () => {} }: LargeTextsDeps): Store {
   const texts = createTexts({ files, readFrom });

@@ -74,11 +74,15 @@ export function interruptedAnswer(
 function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined): Usage {
   if (known && known.model !== null)
     return { ...known.usage, output_tokens: Math.max(known.usage.output_tokens, call.max_tokens) };
-  const { system, turns, tools } = callOf(state, call.purpose, call.max_tokens);
+  const { system, turns, tools, cache } = callOf(state, call.purpose, call.max_tokens);
   const sent = estimateTokens({ system, turns, tools });
+  const written = Math.max(call.estimated_tokens, sent);
   return {
     input_tokens: 0,
     output_tokens: call.max_tokens,
-    cache_creation_input_tokens: Math.max(call.estimated_tokens, sent),
+    cache_creation_input_tokens: written,
+    ...(cache === "long" && {
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: written },
+    }),
   };
 }

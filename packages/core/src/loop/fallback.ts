@@ -18,7 +18,7 @@ const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
 
 /**
  * The model that is asked after the last attempt of this one failed: the next of the agent's list. Undefined at the end
- * of the list, and for a failure that every model would have, such as an invalid request.
+ * of the list, and for a failure that every model would have, such as an invalid request. Reasons: decision 203.
  */
 export function fallbackAfter(
   { retryable, failure }: ModelFailure,

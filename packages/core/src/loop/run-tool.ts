@@ -88,7 +88,7 @@ async function afterHook(
   { toolUseId, name, input }: CallState,
   { content, isError }: ToolOutcome,
   { hooks, now, signal }: ToolDeps & { readonly signal: AbortSignal },
-): Promise<{ readonly result?: Pick<ToolOutcome, "content" | "isError">; readonly facts: readonly Fact[] }> {
+): Promise<{ readonly result?: Omit<ToolOutcome, "outcome">; readonly facts: readonly Fact[] }> {
   const hook = hooks?.afterToolCall;
   if (!hook) return { facts: [] };
   const call = { toolUseId, name, input };
@@ -97,7 +97,7 @@ async function afterHook(
     { event: "after_tool_call", hook, about, call },
     { state, signal, now },
   );
-  if (refusal !== undefined) return { result: { content: refusal, isError: true }, facts };
+  if (refusal !== undefined) return { result: { content: refusal, isError: true, output: undefined }, facts };
   return change ? { result: { content: resultContent(change.content), isError }, facts } : { facts };
 }
 
@@ -111,6 +111,8 @@ interface ToolOutcome {
   readonly outcome: "committed" | "failed";
   readonly content: Content;
   readonly isError: boolean;
+  /** What the tool returned, for a tool with an output schema. */
+  readonly output?: unknown;
 }
 
 async function outcomeOf(
@@ -125,7 +127,8 @@ async function outcomeOf(
     const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
     // Only the timer listens. With a reason, no error with a stack is created.
     stop.abort("done");
-    return { outcome: "committed", content: resultContent(output), isError: false };
+    const read = tool.readOutput ? await tool.readOutput(output) : { content: resultContent(output) };
+    return { outcome: "committed", ...read, isError: false };
   } catch (error) {
     stop.abort();
     return { outcome: "failed", content: problemOf(error), isError: true };

@@ -15,7 +15,7 @@ export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, 
 
 /**
  * Translates the call of the answer tool into text: the JSON of its input. So the log, the stream and every reader see
- * the same, whether the provider was given the schema or a tool was used.
+ * the same, whether the provider was given the schema or a tool was used. Reasons: decision 240.
  */
 export function createAnswerTeller(tool: string | undefined): {
   /** The events that replace an event. */

@@ -82,8 +82,11 @@ async function readWith<Output>(
   };
 }
 
-function sentencesOf(issues: NonNullable<Validated<unknown>["issues"]>): string {
-  return issues.map(({ path = [], message }) => `${path.map(nameOf).join(".") || "answer"}: ${message}`).join(" ");
+/** What is wrong with a value, one sentence for each problem. `whole` is the name of the value itself. */
+export function sentencesOf(issues: NonNullable<Validated<unknown>["issues"]>, whole = "answer"): string {
+  return issues
+    .map(({ path = [], message }) => `${path.map(nameOf).join(".") || whole}: ${message}.`.replace(/\.\.$/, "."))
+    .join(" ");
 }
 
 function nameOf(step: unknown): string {

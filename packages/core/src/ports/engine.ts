@@ -9,7 +9,7 @@ export interface Engine {
   start(): void;
   /**
    * Reserves one of the places of this process for a session that is about to be created, so that its first append also
-   * gets its lease. Undefined if no place is free, or if the tenant has its share of them.
+   * gets its lease. Undefined if no place is free, or if the tenant has its share of them. Reasons: decision 083.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store is the truth. */

@@ -47,8 +47,11 @@ export interface ModelCall {
   readonly maxTokens: number;
   /** The most tokens of thinking; 0 for no thinking. */
   readonly thinkingTokens: number;
-  /** Whether the call is one of several with the same beginning, so that a cache is worth its price. */
-  readonly caches: boolean;
+  /**
+   * How long the provider should keep the beginning of the call for the next one: minutes (`short`) or hours (`long`). `off` for a call
+   * with a beginning of its own, for which a cache is not worth its price. A provider that decides by itself is not asked.
+   */
+  readonly cache: "off" | "short" | "long";
   /** The shape of the final answer, if it has one. */
   readonly output?: OutputFormat;
   /** Settings in the provider's own format, from the agent's configuration. */
@@ -112,18 +115,16 @@ export interface ModelAbilities {
  * 1. `prepare` is pure: the same call gives the same body, in any process. `call` sends that body.
  * 2. `call` makes exactly one request and never repeats it: retries are facts of the loop.
  * 3. The stream has the format of the Messages API, whichever provider answers: `message_start`, blocks with their
- * deltas,
- * `message_delta` with the stop reason and the counts, `message_stop`. The deltas joined are the content of the reply.
+ *    deltas, `message_delta` with the stop reason and the counts, `message_stop`. The deltas joined are the content of
+ *    the reply.
  * 4. An answer counts only if the provider itself ended it. A request that is rejected, and a stream that breaks off or
- * is
- *    invalid, throw a `ModelFailure` with what the stream had counted.
+ *    is invalid, throw a `ModelFailure` with what the stream had counted.
  * 5. Counts are exact: cached tokens are not counted as input again, reasoning is part of the output. Counts that the
  *    provider did not send are not invented.
  * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64). What the provider needs to see again is
- * in
- *    `carry` and comes back as it was; what another model wrote there is not sent, and `leftOut` says so.
+ *    in `carry` and comes back as it was; what another model wrote there is not sent, and `leftOut` says so.
  * 7. The signal ends the request at once. Silence ends it too.
- * 8. No key and no header is in an error.
+ * 8. No key and no header is in an error. Reasons: decision 201.
  */
 export interface Model {
   /** The answers are simulated: they cost nothing and are marked. */

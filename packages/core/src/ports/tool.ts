@@ -1,6 +1,7 @@
 import { type Content, type ContentBlock, type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
 import type { Workplace } from "./sandbox.ts";
+import { type OutputOf, type Returned, type ToolOutput, outputReader } from "./tool-output.ts";
 import { imageProblem, isBlank, isResultBlock } from "../sessions/content-problem.ts";
 
 /** The call that a tool runs for. */
@@ -17,8 +18,8 @@ export interface ToolContext {
 }
 
 /** Something the model may call. */
-export interface Tool {
-  readonly name: string;
+export interface Tool<Name extends string = string, Output = unknown> {
+  readonly name: Name;
   readonly description: string;
   readonly inputSchema: JsonObject;
   /** Who brings the result: this process, the client, a person, or another agent. */
@@ -33,6 +34,8 @@ export interface Tool {
   readonly parse: (input: unknown) => unknown;
   /** Runs a backend tool with checked input. The model sees the result, or the message of the error that it throws. */
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
+  /** Checks what `run` returned, for a tool with an output schema. Throws an error whose message is a sentence for the model. */
+  readonly readOutput?: (value: unknown) => Promise<{ readonly output: Output; readonly content: string }>;
   /** The agent behind a subagent tool. */
   readonly subagent?: string;
   /** Problems of the server behind the tool (it died, some tools were left out). The list grows while the tool is in use. */
@@ -43,16 +46,25 @@ export interface Tool {
 type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
 
 /** The options of `defineTool`; the fields of `Tool` explain them. */
-export interface ToolOptions<Schema extends z.core.$ZodType | JsonObject> {
-  readonly name: string;
+export interface ToolOptions<
+  Schema extends z.core.$ZodType | JsonObject,
+  Name extends string = string,
+  Output extends ToolOutput | undefined = undefined,
+> {
+  readonly name: Name;
   readonly description: string;
   /** A zod schema, or a JSON Schema as it is. */
   readonly input: Schema;
+  /**
+   * The schema of what `run` returns. The model reads the result as JSON, and results and events have it as `output` with its type. A
+   * result that does not fit is an error that the model reads. Values must be plain JSON.
+   */
+  readonly output?: Output;
   readonly executor?: Tool["executor"];
   readonly policy?: Tool["policy"];
   readonly timeoutMs?: number;
   readonly needsApproval?: boolean | ((input: InputOf<Schema>) => boolean | Promise<boolean>);
-  readonly run?: (input: InputOf<Schema>, context: ToolContext) => unknown;
+  readonly run?: (input: InputOf<Schema>, context: ToolContext) => Returned<Output> | Promise<Returned<Output>>;
   readonly subagent?: string;
 }
 
@@ -62,6 +74,7 @@ const OPTIONS: readonly string[] = [
   "name",
   "description",
   "input",
+  "output",
   "executor",
   "policy",
   "timeoutMs",
@@ -71,7 +84,11 @@ const OPTIONS: readonly string[] = [
 ] satisfies (keyof ToolOptions<JsonObject>)[];
 
 /** Makes a tool from a function and the schema of its input. Throws `invalid` for a wrong name, option or schema. */
-export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options: ToolOptions<Schema>): Tool {
+export function defineTool<
+  Schema extends z.core.$ZodType | JsonObject,
+  const Name extends string,
+  Output extends ToolOutput | undefined = undefined,
+>(options: ToolOptions<Schema, Name, Output>): Tool<Name, OutputOf<Output>> {
   const { name, description, executor = "backend", policy = "once", timeoutMs = null, needsApproval = false } = options;
   if (!NAME.test(name))
     throw new KnownError("invalid", `"${name}" is not a valid tool name. Expected 1 to 128 letters, digits, _ or -.`);
@@ -82,6 +99,9 @@ export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options:
     throw new KnownError("invalid", `The tool "${name}" needs a run function.`);
   if (timeoutMs !== null && !(timeoutMs > 0))
     throw new KnownError("invalid", `The timeoutMs of the tool "${name}" must be more than 0 milliseconds.`);
+  if (options.output !== undefined && executor !== "backend")
+    throw new KnownError("invalid", `The tool "${name}" cannot have an output schema: others bring its result.`);
+  const readOutput = options.output && outputReader(name, options.output);
   const { inputSchema, parse } = inputOf(name, options.input);
   return {
     name,
@@ -94,6 +114,7 @@ export function defineTool<Schema extends z.core.$ZodType | JsonObject>(options:
       typeof needsApproval === "function" ? asks(() => needsApproval(parse(input) as InputOf<Schema>)) : needsApproval,
     parse,
     run: async (input, context) => options.run?.(input as InputOf<Schema>, context),
+    ...(readOutput && { readOutput: readOutput as NonNullable<Tool<Name, OutputOf<Output>>["readOutput"]> }),
     ...(options.subagent !== undefined && { subagent: options.subagent }),
   };
 }

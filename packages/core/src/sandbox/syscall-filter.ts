@@ -1,10 +1,10 @@
 /**
- * The system calls that a process in a sandbox may not make, as a program of classic BPF that bubblewrap gives to the kernel
- * (seccomp).
+ * The system calls that a process in a sandbox may not make, as a program of classic BPF that bubblewrap gives to the
+ * kernel (seccomp).
  *
- * It lists what is denied: access to other processes, mounts, namespaces, set-user-id files, unusual sockets, and parts of the
- * kernel that have been used to escape from sandboxes. It does not list what Node, Claude Code or a compiler needs, because that
- * changes with their versions.
+ * It lists what is denied: access to other processes, mounts, namespaces, set-user-id files, unusual sockets, and parts
+ * of the kernel that have been used to escape from sandboxes. It does not list what Node, Claude Code or a compiler
+ * needs, because that changes with their versions. Reasons: decision 086.
  */
 
 export interface SyscallFilterOptions {

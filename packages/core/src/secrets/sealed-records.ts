@@ -14,7 +14,7 @@ const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Records whose secrets are sealed in the store and readable through this wrapper. Without a vault nothing is sealed,
- * and reading a sealed secret is a `secret_sealed` error.
+ * and reading a sealed secret is a `secret_sealed` error. Reasons: decision 171.
  */
 export function sealedRecords(records: Records, vault: Vault | undefined): Records {
   const opened = (record: StoredRecord): StoredRecord => changed(record, (text, place) => openText(text, place, vault));

@@ -18,7 +18,7 @@ import type { AppendOptions, Store } from "../ports/store.ts";
  * - `accepted`: it is in the log, and the run goes on with it;
  * - `duplicate`: the call was answered before, by this caller or another;
  * - `stale`: the session no longer waits for it, because of a cancel or a timeout;
- * - `refused`: the session never waited for it, or somebody else answers it (a subagent).
+ * - `refused`: the session never waited for it, or somebody else answers it (a subagent). Reasons: decision 050.
  */
 type Disposition = "accepted" | "duplicate" | "stale" | "refused";
 

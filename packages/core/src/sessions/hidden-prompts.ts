@@ -8,7 +8,7 @@ export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 /**
  * A store as a key that may only read sees it: without the system prompts of agents, unless an agent shows its own
  * (`show_system_prompt`). Routes, streams, exports, webhooks and SQL for readers are made from this store, so all of
- * them hide the same texts. Everything but prompts is unchanged.
+ * them hide the same texts. Everything but prompts is unchanged. Reasons: decision 186.
  */
 export function withHiddenPrompts(store: Store): Store {
   return {

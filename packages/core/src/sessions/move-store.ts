@@ -50,7 +50,8 @@ const MOST_PER_APPEND = 500;
 
 /**
  * Moves one store into another: logs with their ids, sequences and times, and all records. The old store stays
- * complete. A repeated move brings only what is new, so most of it can be done while the old store is in use.
+ * complete. A repeated move brings only what is new, so most of it can be done while the old store is in use. Reasons:
+ * decision 087.
  */
 export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
   const moved: Moved = { sessions: 0, events: 0, records: 0, runs: 0, busy: [], apart: [] };

@@ -1,10 +1,10 @@
 /**
- * Places that the tenants of a process share: driving slots, processes, statements, bytes. Three rules:
+ * Places that the tenants of a process share: driving slots, processes, statements, bytes. Reasons: decision 175.
  *
- * - A free place goes to the waiting tenant that has the least, and among equals to the one that was served longest ago. So
- *   nobody waits behind another tenant's backlog for longer than one turn of each.
- * - As soon as there are several tenants, one that has a place gets more only while it would have at most three times what
- *   stays free. So one tenant never takes everything, and a tenant that has nothing finds a place without waiting.
+ * - A free place goes to the waiting tenant that has the least, and among equals to the one that was served longest
+ *   ago. So nobody waits behind another tenant's backlog for longer than one turn of each.
+ * - As soon as there are several tenants, one that has a place gets more only while it would have at most three times
+ *   what stays free. So one tenant never takes everything, and a tenant that has nothing finds a place without waiting.
  * - A tenant with nothing is never overtaken, also if what it asks for is large.
  */
 export interface FairQueue {

@@ -66,7 +66,7 @@ test.each([
   expect(order.due()).toEqual(expected ? [shown] : []);
 });
 
-test("pieces that waited are shown together, and once", () => {
+test("pieces that waited are shown together and only once", () => {
   const order = createLiveOrder();
   order.fact(began);
   const text = [piece(1), piece(1, { offset: 3 })];

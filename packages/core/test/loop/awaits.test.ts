@@ -1,6 +1,6 @@
 import { createSessions } from "@skein/core";
 import { createIds } from "@skein/protocol";
-import { defineTool, openStore } from "skein";
+import { type Tool, defineTool, openStore } from "skein";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
@@ -10,7 +10,7 @@ const colours = { name: "pick", input: { of: ["red", "blue"] }, id: "toolu_pick"
 const nobody = "01890000-0000-7000-8000-0000000000ff";
 
 describe.each(STORES)("on the %s store", (kind) => {
-  const paused = async (label: string, tools = [pick], calls: readonly object[] = [colours]) => {
+  const paused = async (label: string, tools: readonly Tool[] = [pick], calls: readonly object[] = [colours]) => {
     const { agent, simulator } = await simulatedAgent({ tools, store: storeUrl(kind) });
     const steps = [{ text: "Which?", tools: calls as [] }, { text: "You said $LAST" }];
     const result = await agent.run(scripted(`${label} ${kind}`, steps));

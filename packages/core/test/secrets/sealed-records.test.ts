@@ -72,7 +72,9 @@ test("a sealed secret that was changed, or copied to another tenant, is not open
   const record = await records.get("a", "secret", "provider");
   const { text } = (record as unknown as { value: { text: string } }).value;
   await records.put([{ tenant: "b", kind: "secret", id: "provider", value: { text } }]);
-  await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: `${text.slice(0, -2)}AA` } }]);
+  // All 6 bits of the last letter but one are data; of the last letter, some are not.
+  const changed = `${text.slice(0, -2)}${text.at(-2) === "A" ? "B" : "A"}${text.at(-1)}`;
+  await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: changed } }]);
   for (const tenant of ["a", "b"])
     await expect(createSecrets(sealed).get(tenant, "provider")).rejects.toThrow(
       "was changed or moved since it was sealed",

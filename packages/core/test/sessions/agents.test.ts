@@ -15,7 +15,7 @@ function bench(tenant?: string) {
 }
 
 describe("agents", () => {
-  test("begin at version 1, active, with the platform API's columns taken from their configuration", async () => {
+  test("a new agent has version 1, is active, and has the platform API's columns from its configuration", async () => {
     const { agents } = bench();
     const agent = await agents.create({ ...input, description: "d", system_prompt: "s", tags: ["a"] });
     expect(agent).toMatchObject({
@@ -33,7 +33,7 @@ describe("agents", () => {
     expect(await agents.get(agent.id)).toEqual(agent);
   });
 
-  test("get a new version with every change, and every version can be read", async () => {
+  test("every change of an agent makes a new version, and every version can be read", async () => {
     const { agents } = bench();
     const first = await agents.create(input);
     const second = await agents.patch(first.id, { name: "Better" });
@@ -45,7 +45,7 @@ describe("agents", () => {
     await expect(agents.version(first.id, 3)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("have their versions listed, newest first, page by page", async () => {
+  test("versions of an agent are listed newest first, page by page", async () => {
     const { agents } = bench();
     const { id } = await agents.create(input);
     for (const name of ["Two", "Three", "Four"]) await agents.patch(id, { name });
@@ -61,7 +61,7 @@ describe("agents", () => {
     await expect(agents.versions("00000000-0000-7000-8000-000000000000")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("are changed only at the version that the caller knows", async () => {
+  test("an agent is changed only at the version that the caller expects", async () => {
     const { agents } = bench();
     const { id } = await agents.create(input);
     await agents.patch(id, { name: "One" }, 1);
@@ -69,7 +69,7 @@ describe("agents", () => {
     expect(await agents.get(id)).toMatchObject({ name: "One", version: 2 });
   });
 
-  test("are changed by one of many at once, and the others are told", async () => {
+  test("of many concurrent changes of an agent one succeeds, and the others are rejected", async () => {
     const { agents } = bench();
     const { id } = await agents.create(input);
     const patched = await Promise.allSettled(
@@ -86,7 +86,7 @@ describe("agents", () => {
     ["a status, which is set by archiving", { ...input, status: "archived" }],
     ["a model id that is none", { ...input, default_model_id: "sonnet" }],
     ["51 tags", { ...input, tags: Array.from({ length: 51 }, (_, n) => `t${n}`) }],
-  ])("refuse %s", async (_, agent) => {
+  ])("an agent with %s is rejected", async (_, agent) => {
     const { agents } = bench();
     await expect(agents.create(agent as typeof input)).rejects.toMatchObject({ code: "invalid" });
     const { id } = await agents.create(input);
@@ -94,7 +94,7 @@ describe("agents", () => {
     expect((await agents.get(id)).version).toBe(1);
   });
 
-  test("are archived, not deleted", async () => {
+  test("agents are archived, not deleted", async () => {
     const { agents } = bench();
     const { id } = await agents.create(input);
     expect(await agents.archive(id)).toMatchObject({ status: "archived", version: 2 });
@@ -102,7 +102,7 @@ describe("agents", () => {
     expect((await agents.list({ status: "active" })).items).toEqual([]);
   });
 
-  test("are listed newest first, by status and by tag", async () => {
+  test("agents are listed newest first, by status and by tag", async () => {
     const { agents } = bench();
     const first = await agents.create({ ...input, tags: ["a"] });
     const second = await agents.create({ ...input, tags: ["a", "b"] });
@@ -116,7 +116,7 @@ describe("agents", () => {
     expect((await agents.list({ limit: 1, cursor: page.cursor ?? "" })).items[0]?.id).toBe(first.id);
   });
 
-  test("of another tenant do not exist", async () => {
+  test("agents of another tenant do not exist", async () => {
     const { agents, records } = bench("acme");
     const { id } = await agents.create(input);
     const others = createAgents({ records, tenant: "other" });
@@ -126,7 +126,7 @@ describe("agents", () => {
   });
 });
 
-test("what changes nothing makes no version", async () => {
+test("an edit without a change makes no version", async () => {
   const { agents } = bench();
   const made = await agents.create({ name: "A", model: "claude-sonnet-4-5", tags: ["x"] });
   expect(await agents.patch(made.id, {})).toEqual(made);
@@ -138,7 +138,7 @@ test("what changes nothing makes no version", async () => {
 });
 
 describe("models", () => {
-  test("are added and found by id", async () => {
+  test("models are added and found by id", async () => {
     const { models } = bench();
     const model = await models.add({ name: "claude-sonnet-4-5" });
     expect(model).toMatchObject({ provider: "anthropic", is_default: false });
@@ -146,7 +146,7 @@ describe("models", () => {
     await expect(models.get(nobody)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("have at most one default: the latest that was made one", async () => {
+  test("only one model is the default: the last one that was made default", async () => {
     const { models } = bench();
     expect(await models.default()).toBeUndefined();
     await models.add({ name: "claude-sonnet-4-5", isDefault: true });
@@ -155,7 +155,7 @@ describe("models", () => {
     expect((await models.list()).filter(({ is_default }) => is_default)).toHaveLength(1);
   });
 
-  test("a name is there once; added again it can become the default", async () => {
+  test("a model name exists once; adding it again can make it the default", async () => {
     const { models } = bench();
     const first = await models.add({ name: "claude-sonnet-4-5" });
     await models.add({ name: "claude-opus-5", isDefault: true });
@@ -165,7 +165,7 @@ describe("models", () => {
     expect(await models.list()).toHaveLength(2);
   });
 
-  test.each(["", "m".repeat(101), "a\0b"])("refuse a name like %j", async (name) => {
+  test.each(["", "m".repeat(101), "a\0b"])("a model name like %j is rejected", async (name) => {
     await expect(bench().models.add({ name })).rejects.toMatchObject({ code: "invalid" });
   });
 });

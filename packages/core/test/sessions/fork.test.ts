@@ -120,14 +120,14 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     ["at the results of its calls", 2, [1, 2, 3, 4, 5, 6]],
     ["at the last message", 5, [1, 2, 3, 4, 5, 6, 7, 8, 9]],
     ["without a message, with the compaction at the end", undefined, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
-  ])("up to the message it was forked at: %s", async (_, place, copied) => {
+  ])("a fork has Claude Code's transcript up to its message: %s", async (_, place, copied) => {
     const { entries, fork } = await forkedAt(place);
     expect(from(entries).filter(Boolean)).toEqual(copied.map(uuid));
     expect(entries.every(({ sessionId }) => sessionId === fork.id)).toBe(true);
     expect(entries.slice(copied.length).map(({ type }) => type)).toEqual(["tools-used", "custom-title"]);
   });
 
-  test("with new uuids, and the links between them kept", async () => {
+  test("a fork's transcript has new uuids with the same links between them", async () => {
     const { entries } = await forkedAt(3);
     const copies = entries.filter(({ forkedFrom }) => forkedFrom);
     const newOf = new Map(copies.map((copy, index) => [uuid(index + 1), copy["uuid"]]));
@@ -142,12 +142,12 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     expect(copies[3]?.["message"]).toEqual(result("toolu_a")["message"]);
   });
 
-  test("with the names inside of a compaction renamed", async () => {
+  test("a fork's transcript has renamed uuids inside a compaction", async () => {
     const { entries } = await forkedAt(undefined);
     expect(entries[9]?.["compactMetadata"]).toEqual({ preservedSegment: { headUuid: entries[7]?.["uuid"] } });
   });
 
-  test("with the calls of its last message closed, also one whose result was there already", async () => {
+  test("a fork's transcript closes the calls of its last message, also one that had its result", async () => {
     const { entries, state } = await forkedAt(1);
     expect(from(entries).slice(0, 4)).toEqual([1, 2, 3, 5].map(uuid));
     const [, , first, second, closing] = entries;
@@ -162,7 +162,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     expect(state.transcript.at(-1)?.content).toEqual(content);
   });
 
-  test("and can be forked again at any message, also one that was copied", async () => {
+  test("a fork can be forked again at any message, also at a copied one", async () => {
     const { sessions, fork, state } = await forkedAt(undefined);
     const answer = state.transcript[3];
     const second = await sessions.fork(fork.id, { messageId: answer?.id ?? "" });
@@ -195,7 +195,7 @@ test("a fork inherits what was switched while its parent ran, and its caller may
   });
 });
 
-test("a session without a Claude Code transcript forks as ever", async () => {
+test("a session without a Claude Code transcript can be forked", async () => {
   const ids = createIds();
   const store = createMemoryStore();
   const sessions = createSessions({ store, ids });

@@ -50,7 +50,7 @@ async function awaiting() {
 }
 
 describe("create", () => {
-  test("makes an idle session of its agent's version, with what was given", async () => {
+  test("create makes an idle session of its agent's version, with the given fields", async () => {
     const { sessions } = bench();
     const options = { title: "T", tags: ["a"], metadata: { k: 1 }, workingDirectory: "/w", modelId: nobody };
     expect(await sessions.create(agent, options)).toMatchObject({
@@ -75,19 +75,19 @@ describe("create", () => {
     ["an id that is none", { id: "session-1" }, /^id: /],
     ["an empty tag", { tags: [""] }, /^tags\.0: /],
     ["a path of 501 characters", { workingDirectory: `/${"w".repeat(500)}` }, /^workingDirectory: /],
-  ])("refuses %s, with the place named", async (_, options, sentence) => {
+  ])("create rejects %s, with the place of the error", async (_, options, sentence) => {
     const { sessions } = bench();
     const created = sessions.create(agent, options as Record<string, unknown>);
     await expect(created).rejects.toMatchObject({ code: "invalid", message: expect.stringMatching(sentence) });
     expect((await sessions.list()).items).toEqual([]);
   });
 
-  test("refuses an archived agent", async () => {
+  test("create rejects an archived agent", async () => {
     const created = bench().sessions.create({ ...agent, status: "archived" });
     await expect(created).rejects.toMatchObject({ code: "archived" });
   });
 
-  test("with the same key makes one session, and with another request under that key none", async () => {
+  test("create with the same key makes one session, and rejects another request with that key", async () => {
     const { sessions } = bench();
     const key = { id: "k", fingerprint: "f" };
     const [first, second] = [await sessions.create(agent, {}, key), await sessions.create(agent, {}, key)];
@@ -99,7 +99,7 @@ describe("create", () => {
 });
 
 describe("prompt", () => {
-  test("is durable and due before it is answered, and names the run that it will open", async () => {
+  test("a prompt is durable and due before it is answered, and names the run that it will open", async () => {
     const { sessions, store } = bench();
     const { id } = await sessions.create(agent);
     const accepted = await sessions.prompt(id, "hi");
@@ -112,7 +112,7 @@ describe("prompt", () => {
     expect(await store.claim({ owner: "w", leaseMs: 1000 })).toMatchObject({ kind: "leased" });
   });
 
-  test("waits in the queue in the order in which it came", async () => {
+  test("prompts wait in the queue in their order", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     for (const content of ["one", "two", "three"]) await sessions.prompt(id, content);
@@ -120,7 +120,7 @@ describe("prompt", () => {
     expect((await sessions.messages(id)).items).toEqual([]);
   });
 
-  test("keeps its blocks as they were written", async () => {
+  test("a prompt keeps its blocks unchanged", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const text = '[{"text":"hi","type":"text"},{"b":1,"type":"hologram","__proto__":{"a":1}}]';
@@ -138,14 +138,14 @@ describe("prompt", () => {
     ["a model without a name", { content: "hi", model: "" }, "invalid"],
     ["negative money", { content: "hi", maxCostMicros: -1 }, "invalid"],
     ["more than 32 Mi characters", "x".repeat(32 * 1024 * 1024 + 1), "too_large"],
-  ])("refuses %s and keeps nothing of it", async (_, prompt, code) => {
+  ])("a prompt with %s is rejected and leaves nothing", async (_, prompt, code) => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     await expect(sessions.prompt(id, prompt as string)).rejects.toMatchObject({ code });
     expect(await sessions.events(id)).toHaveLength(1);
   });
 
-  test("with the same key is accepted once, and the second is answered like the first", async () => {
+  test("a prompt with the same key is accepted once, and repeated requests get the same answer", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const key = { id: "k", fingerprint: "f" };
@@ -156,7 +156,7 @@ describe("prompt", () => {
 });
 
 describe("cancel", () => {
-  test("names the run that is under way", async () => {
+  test("cancel names the run in progress", async () => {
     const { sessions, id, runId } = await awaiting();
     const asked = await sessions.cancel(id, { reason: "enough" });
     expect(asked.id).toBe(runId);
@@ -164,7 +164,7 @@ describe("cancel", () => {
     expect(event).toMatchObject({ event_type: "cancel.requested", data: { run_id: runId, reason: "enough" } });
   });
 
-  test("without a name is for the run that comes next, if none is under way", async () => {
+  test("cancel without a name is for the next run, if none is in progress", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const { runId } = await sessions.prompt(id, "hi");
@@ -176,7 +176,7 @@ describe("cancel", () => {
   test.each([
     ["named", true],
     ["not named", false],
-  ])("reaches a run that begins meanwhile (%s)", async (_, isNamed) => {
+  ])("cancel reaches a run that begins meanwhile (%s)", async (_, isNamed) => {
     const { ids, store, sessions, id, runId, start } = await claimed();
     // Whoever cancels has just seen that nothing is under way.
     const late: Store = {
@@ -192,7 +192,7 @@ describe("cancel", () => {
     expect((await sessions.state(id)).run).toMatchObject({ runId, cancelRequested: true });
   });
 
-  test("of a queued run keeps it from starting", async () => {
+  test("a cancelled queued run never starts", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const { runId } = await sessions.prompt(id, "hi");
@@ -201,7 +201,7 @@ describe("cancel", () => {
     await expect(sessions.cancel(id, { runId })).rejects.toMatchObject({ code: "not_running" });
   });
 
-  test("of nothing, or of a run that is over, is refused", async () => {
+  test("cancel without a run, or of a run that is over, is rejected", async () => {
     const { sessions, store, ids } = bench();
     const { id } = await sessions.create(agent);
     await expect(sessions.cancel(id)).rejects.toMatchObject({ code: "not_running" });
@@ -212,7 +212,7 @@ describe("cancel", () => {
 });
 
 describe("answer", () => {
-  test("to an open await is kept, and wakes the driver", async () => {
+  test("an answer to an open await is stored, and wakes the driver", async () => {
     const { sessions, id } = await awaiting();
     const { disposition, sequence } = await sessions.answer(id, "t1", { content: "yes" });
     expect(disposition).toBe("accepted");
@@ -224,7 +224,7 @@ describe("answer", () => {
     });
   });
 
-  test("a second time is a duplicate, and nothing is kept of it", async () => {
+  test("a second answer is a duplicate, and is not stored", async () => {
     const { sessions, id } = await awaiting();
     const answers = await Promise.all(["yes", "no"].map((content) => sessions.answer(id, "t1", { content })));
     expect(answers.map(({ disposition }) => disposition).toSorted()).toEqual(["accepted", "duplicate"]);
@@ -232,19 +232,19 @@ describe("answer", () => {
     expect(kept).toHaveLength(1);
   });
 
-  test("to a call that nobody asked about is refused", async () => {
+  test("an answer to an unknown call is refused", async () => {
     const { sessions, id } = await awaiting();
     expect(await sessions.answer(id, "t2", { content: "" })).toMatchObject({ disposition: "refused" });
   });
 
-  test("to an await whose time is over is stale", async () => {
+  test("an answer to an await that has timed out is stale", async () => {
     const { sessions, id, runId, script, lease } = await awaiting();
     const data = { run_id: runId, step: 1, tool_use_id: "t1", resolution: "timed_out" as const, waited_ms: 1 };
     await script.append([{ event_type: "await.resolved", data }], { lease });
     expect(await sessions.answer(id, "t1", { content: "" })).toMatchObject({ disposition: "stale" });
   });
 
-  test("that is no content is refused", async () => {
+  test("an answer with invalid content is rejected", async () => {
     const { sessions, id } = await awaiting();
     const answer = sessions.answer(id, "t1", { content: 5 as unknown as string });
     await expect(answer).rejects.toMatchObject({ code: "invalid" });
@@ -252,7 +252,7 @@ describe("answer", () => {
 });
 
 describe("edit", () => {
-  test("changes what is given, and nothing else", async () => {
+  test("edit changes only the given fields", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { k: 1 } });
     expect(await sessions.edit(id, { tags: ["b"] })).toMatchObject({ title: "T", tags: ["b"], metadata: { k: 1 } });
@@ -260,14 +260,14 @@ describe("edit", () => {
     expect((await sessions.list({ tags: ["a"] })).items).toEqual([]);
   });
 
-  test("does not wake the driver", async () => {
+  test("edit does not wake the driver", async () => {
     const { sessions, store } = bench();
     const { id } = await sessions.create(agent);
     await sessions.edit(id, { title: "T" });
     expect(await store.claim({ owner: "w", leaseMs: 1000 })).toEqual({ kind: "none", nextAt: null });
   });
 
-  test("refuses fields that nobody knows", async () => {
+  test("edit rejects unknown fields", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const edited = sessions.edit(id, { status: "completed" } as Record<string, unknown>);
@@ -330,7 +330,7 @@ test("a deleted session is gone", async () => {
 });
 
 describe("a prompt for an idle session only", () => {
-  test("is taken when nothing is under way, and of several at once exactly one is", async () => {
+  test("a prompt for an idle session is accepted, and of several at once exactly one is", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const tried = await Promise.allSettled(
@@ -342,7 +342,7 @@ describe("a prompt for an idle session only", () => {
     expect(refused).toMatchObject([{ code: "conflict" }, { code: "conflict" }]);
   });
 
-  test("is refused to a caller that saw it idle too long ago", async () => {
+  test("a prompt for an idle session is rejected if the session has changed since the caller read it", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const { sequence: seenAt } = await sessions.state(id);
@@ -351,7 +351,7 @@ describe("a prompt for an idle session only", () => {
     await expect(late).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("is answered again while its own run is under way, if it is sent with the same key", async () => {
+  test("a prompt for an idle session is answered again during its own run, if it has the same key", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const key = { id: "k", fingerprint: "f" };
@@ -361,7 +361,7 @@ describe("a prompt for an idle session only", () => {
   });
 });
 
-test("options of a run, a change of mode and a rewind stand in the log", async () => {
+test("options of a run, a change of mode and a rewind are in the log", async () => {
   const { sessions } = bench();
   const { id } = await sessions.create(agent);
   await sessions.prompt(id, { content: "a", options: { max_turns: 1 } });

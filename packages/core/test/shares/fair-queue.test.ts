@@ -29,7 +29,7 @@ function line(queue: FairQueue) {
 }
 
 describe("a fair queue", () => {
-  test("gives one tenant every place while there is no other tenant", async () => {
+  test("a fair queue gives one tenant every place while there is no other tenant", async () => {
     const queue = createFairQueue({ places: 4 });
     const { ask, served } = line(queue);
     ask("a", 6);
@@ -38,7 +38,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 4, taken: 4, waiting: 2, tenants: 1 });
   });
 
-  test("keeps a quarter free for others as soon as there are several tenants", async () => {
+  test("a fair queue keeps a quarter free as soon as there are several tenants", async () => {
     const queue = createFairQueue({ places: 64, isShared: () => true });
     const { ask, served } = line(queue);
     ask("a", 200);
@@ -53,7 +53,7 @@ describe("a fair queue", () => {
   });
 
   test.each([1, 2, 3, 4, 8, 32, 64])(
-    "leaves a place for a newcomer among %i places, or gives it the next",
+    "a fair queue leaves one of %i places for a new tenant, or gives it the next",
     async (places) => {
       const queue = createFairQueue({ places, isShared: () => true });
       const { ask, served, endOne } = line(queue);
@@ -66,7 +66,7 @@ describe("a fair queue", () => {
     },
   );
 
-  test("serves tenants by turns, so that nobody waits behind a backlog", async () => {
+  test("a fair queue serves tenants in turns, so that nobody waits behind a backlog", async () => {
     const queue = createFairQueue({ places: 1 });
     const { ask, served, endOne } = line(queue);
     ask("a", 50);
@@ -77,7 +77,7 @@ describe("a fair queue", () => {
     expect(served).toEqual(["a", "b", "c", "a", "b", "a", "a"]);
   });
 
-  test("a tenant that has less goes first, whoever came first", async () => {
+  test("the tenant with fewer places goes first, even if it came later", async () => {
     const queue = createFairQueue({ places: 3 });
     const { ask, served, endOne } = line(queue);
     ask("a", 3);
@@ -125,7 +125,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toMatchObject({ taken: 1 });
   });
 
-  test("who is stopped while waiting leaves the queue, and the next one is served", async () => {
+  test("a request that is aborted while waiting leaves the queue, and the next one is served", async () => {
     const queue = createFairQueue({ places: 1 });
     const first = await queue.take("a");
     const stopped = new AbortController();

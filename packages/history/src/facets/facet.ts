@@ -4,7 +4,8 @@ import type { ByteSearch } from "../scan/byte-search.ts";
 /**
  * Something computed from a file's lines in one pass, with a state that can be saved and continued.
  *
- * Transcripts only grow, so a saved state with its byte offset is enough to continue when lines were appended.
+ * Transcripts only grow, so a saved state with its byte offset is enough to continue when lines were appended. Reasons:
+ * decision 033.
  */
 export interface Facet<State> {
   readonly name: string;

@@ -1,7 +1,7 @@
 /**
- * Moves or copies one session. All files are staged beside the destination, flushed and read again, and only then renamed
- * into place; the source is removed last. Every step is in the journal before it begins, so that a process that is
- * killed at any point leaves either the complete source or the checked destination.
+ * Moves or copies one session. All files are staged beside the destination, flushed and read again, and only then
+ * renamed into place; the source is removed last. Every step is in the journal before it begins, so that a process that
+ * is killed at any point leaves either the complete source or the checked destination. Reasons: decision 035.
  */
 import { randomBytes } from "node:crypto";
 import {

@@ -2,6 +2,7 @@
  * Finds bytes in memory about as fast as they can be read, ignoring the case of letters.
  *
  * The machine code below is `byte-search.wat`, translated with wabt 1.0 (`wat2wasm`). It needs nothing but memory.
+ * Reasons: decision 032.
  */
 export interface ByteSearch {
   /** The memory to read files into. After `grow` use the new one. */

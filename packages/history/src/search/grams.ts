@@ -1,6 +1,7 @@
 /**
- * Which sequences of bytes occur in the texts of each segment of a file, so that a search can skip segments that cannot match, and
- * can begin with those that have the best matches. Only what a search finds is in it: the texts of the lines in lower case, apart by kind.
+ * Which sequences of bytes occur in the texts of each segment of a file, so that a search can skip segments that cannot
+ * match, and can begin with those that have the best matches. Only what a search finds is in it: the texts of the lines
+ * in lower case, apart by kind. Reasons: decision 190.
  */
 import type { Facet } from "../facets/facet.ts";
 import { damagedLine, textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";

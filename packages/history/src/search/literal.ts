@@ -1,9 +1,10 @@
 /**
  * A text that every match contains, as bytes, so that lines can be found before they are parsed.
  *
- * The byte search ignores bit 5 of every byte. That makes `A` and `a` equal, and also `É` and `é`, `Б` and `б`; other letters have
- * cases with different bytes, and a literal does not contain them. Scripts without cases are searched as they are. An
- * encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such characters has several forms.
+ * The byte search ignores bit 5 of every byte. That makes `A` and `a` equal, and also `É` and `é`, `Б` and `б`; other
+ * letters have cases with different bytes, and a literal does not contain them. Scripts without cases are searched as
+ * they are. An encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such characters has
+ * several forms. Reasons: decision 130.
  */
 export interface Literal {
   /** In lower case. */

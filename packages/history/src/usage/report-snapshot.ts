@@ -7,7 +7,7 @@ import type { FacetStore } from "../facets/facet.ts";
 import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageReport } from "./usage-report.ts";
 
-/** Without what depends on the current time. */
+/** The report without the parts that depend on the current time. */
 export type SavedReport = Omit<UsageReport, "activeBlock">;
 
 const snapshot = { name: "usage-report", version: 5 };

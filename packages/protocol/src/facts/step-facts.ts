@@ -109,6 +109,8 @@ export const stepFacts = {
     message_id: Uuid,
     part: Count,
     duration_ms: Count,
+    /** What the tool returned, for a tool with an output schema. `content` is what the model reads. */
+    output: z.unknown().optional(),
   }),
   "await.opened": z.object({
     ...inStep,

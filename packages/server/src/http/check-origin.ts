@@ -39,7 +39,7 @@ export function checkForm({ url = "", headers }: IncomingMessage): void {
     throw new ApiError("malformed", "Transfer-Encoding: Expected chunked and nothing else.");
 }
 
-/** The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. */
+/** The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Reasons: decision 063. */
 export const SOCKET_PROTOCOL = "skein";
 const KEY_PROTOCOL = "skein-key.";
 

@@ -34,7 +34,7 @@ export interface IdempotencyKey {
   readonly newId: string | undefined;
 }
 
-/** Runs the work of a request once for each Idempotency-Key: repetitions get the stored response. */
+/** Runs the work of a request once for each Idempotency-Key: repetitions get the stored response. Reasons: decision 062. */
 export interface Idempotency {
   run(
     key: { readonly id: string; readonly fingerprint: string },

@@ -25,7 +25,7 @@ export const LARGE = 256 * 1024;
 
 /**
  * Reads a JSON body. Checks are made piece by piece as the body arrives, so that a large one blocks other requests only
- * while it is parsed at the end.
+ * while it is parsed at the end. Reasons: decision 064.
  */
 export async function readJson(payload: Readable, options: JsonBodyOptions): Promise<JsonBody> {
   const { text, digest } = await readText(payload, options);

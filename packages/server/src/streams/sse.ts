@@ -9,7 +9,10 @@ export interface SseOptions {
   readonly onCut: () => void;
 }
 
-/** One SSE connection. A reader that does not read is disconnected, without an effect on other connections. */
+/**
+ * One SSE connection. A reader that does not read is disconnected, without an effect on other connections. Reasons:
+ * decision 061.
+ */
 export interface Sse {
   /** Aborts when either side has ended the connection. */
   readonly signal: AbortSignal;

@@ -26,7 +26,7 @@ test("a response is kept for at least 24 and at most 48 hours, also if the serve
   expect((await records.list({ tenant: "$idempotency", kind: "answer" })).items).toEqual([]);
 });
 
-test("a key whose process died is free at once on the same machine, within the lease of 4 s elsewhere, and makes the same thing", async () => {
+test("the key of a dead process is free at once on the same machine, after 4 s elsewhere, and creates the same thing", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T12:00:00Z");
   const server = (owner: string) =>
@@ -55,7 +55,7 @@ test("a key whose process died is free at once on the same machine, within the l
   expect((await post(elsewhere, "b", Promise.resolve())).body).toBe(ids[1]);
 });
 
-test("while a request is at work its key stays taken, however long it works", async () => {
+test("a key stays taken as long as its request is in progress", async () => {
   vi.useFakeTimers({ now: Date.parse("2026-11-15T12:00:00Z") });
   try {
     const { records } = createMemoryStore();
@@ -78,7 +78,7 @@ test("while a request is at work its key stays taken, however long it works", as
   }
 });
 
-test("work whose end is unknown is done again under the same id, work that was refused under a new one", async () => {
+test("work with an unknown outcome is repeated with the same id, rejected work with a new one", async () => {
   const { records } = createMemoryStore();
   const idempotency = createIdempotency({ records, now: Date.now, ids: createIds(), report: () => {} });
   const ids: string[] = [];
@@ -96,7 +96,7 @@ test("work whose end is unknown is done again under the same id, work that was r
   expect(ids[3]).not.toBe(ids[2]);
 });
 
-test("an answer that cannot be kept is given all the same: the work was done", async () => {
+test("a response that cannot be stored is sent anyway, because the work was done", async () => {
   const { records } = createMemoryStore();
   const reported: unknown[] = [];
   let full = false;

@@ -70,7 +70,7 @@ const POSTS: readonly (readonly [
   ],
 ];
 
-test("a POST whose server died before its answer was kept is answered as the first time, and does nothing twice", async () => {
+test("a POST whose server died before its response was stored gets the same response, and is not done twice", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store });
   const other = await openStore(store);
@@ -79,7 +79,7 @@ test("a POST whose server died before its answer was kept is answered as the fir
     const key = { "idempotency-key": name };
     const first = await call("POST", path, body, key);
     expect([name, first.status]).toEqual([name, expect.toSatisfy((status: number) => status < 300)]);
-    // As the process leaves it that ends between the work and its answer.
+    // The state after a crash between the work and its response.
     const { items } = await other.records.list({ tenant: "$idempotency", kind: "answer", limit: 100 });
     const [kept] = items.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     const { value, ...record } = kept as (typeof items)[number];

@@ -5,7 +5,7 @@ import { createSharedPlaces } from "../../src/http/shared-places.ts";
 
 const ever = new AbortController().signal;
 
-test("a statement waits longer than one may run, and gets the place of one that took all of its time", async () => {
+test("a statement waits longer than the time limit of a statement, and gets the place of one that used all of it", async () => {
   const places = createSharedPlaces({ ...DEFAULT_LIMITS, statements: 1, statementMs: 100 }, () => false);
   const giveBack = await places.statement("a", ever);
   const next = places.statement("a", ever);
@@ -15,7 +15,7 @@ test("a statement waits longer than one may run, and gets the place of one that 
   expect(await next).toBeTypeOf("function");
 });
 
-test("after a large body the next one of its tenant waits, if there are several tenants, and goes at once if there are not", async () => {
+test("after a large body the tenant's next one waits if there are several tenants, and not otherwise", async () => {
   const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
   const taken = async (isShared: boolean): Promise<number> => {
     const places = createSharedPlaces(limits, () => isShared);

@@ -22,7 +22,7 @@ async function begun(store: Store): Promise<ToldEvent> {
   return (await store.read(script.sessionId))[0] as ToldEvent;
 }
 
-test("a receiver that does not answer takes up few connections, and others are told meanwhile", async () => {
+test("a receiver that does not answer uses few connections, and others get their notices meanwhile", async () => {
   const store = createMemoryStore();
   const stuck: (() => void)[] = [];
   const told: string[] = [];
@@ -59,7 +59,7 @@ test("a receiver that does not answer takes up few connections, and others are t
   deliveries.stop();
 });
 
-test("a store that does not answer for a moment does not make a notice of a session that is gone", async () => {
+test("a notice survives a store that is unavailable for a moment", async () => {
   const store = createMemoryStore();
   let isAway = false;
   const flaky: Store = {
@@ -87,7 +87,7 @@ test("a store that does not answer for a moment does not make a notice of a sess
   deliveries.stop();
 });
 
-test("a notice is kept once whoever makes it, listed for 30 days, and then removed", async () => {
+test("a notice is stored once even if several processes make it, listed for 30 days, and then removed", async () => {
   let time = Date.parse("2026-11-15T12:00:00Z");
   const now = (): number => time;
   const store = createMemoryStore({ now });

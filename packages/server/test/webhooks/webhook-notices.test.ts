@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { type StoredWebhook, createDeliveries } from "../../src/webhooks/webhook-deliveries.ts";
 import { createNotices } from "../../src/webhooks/webhook-notices.ts";
 
-test("where nobody wants to hear of anything, sessions are not looked at, and webhooks are asked for once for many", async () => {
+test("without webhooks no session is read, and webhooks are looked up once for many facts", async () => {
   const kept = createMemoryStore();
   const asked = { sessions: 0, webhooks: 0 };
   const store: Store = {

@@ -5,8 +5,8 @@ export interface StreamEvent {
   /** Bytes where the stream is not text. */
   readonly text: string | Buffer;
   /**
-   * `start` comes before all content. Deltas are what `chunk…` and `after…Chunks` of a step count. `end` says how the answer
-   * ended, or follows what says so: an answer that breaks off is without it. `part` is everything else.
+   * `start` comes before all content. Deltas are what `chunk…` and `after…Chunks` of a step count. `end` says how the
+   * answer ended, or follows that event; an interrupted answer has none. `part` is everything else.
    */
   readonly kind: "start" | "part" | "delta" | "end";
 }

@@ -1,9 +1,10 @@
 /**
  * Makes the cached copy, or brings it up to date.
  *
- * A copy is never changed in place: readers have it open, and DuckDB allows either one process that writes or several that
- * read. So the next copy is a file that begins with a clone of the last one, reads only the files that are new or have
- * changed, and is renamed over the old copy when it is complete. One process builds at a time.
+ * A copy is never changed in place: readers have it open, and DuckDB allows either one process that writes or several
+ * that read. So the next copy is a file that begins with a clone of the last one, reads only the files that are new or
+ * have changed, and is renamed over the old copy when it is complete. One process builds at a time. Reasons: decision
+ * 079.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

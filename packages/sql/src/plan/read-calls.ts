@@ -1,8 +1,8 @@
 /**
  * Calls of the table functions of the `agent_data` extension, such as `read_conversations('~/.claude')`.
  *
- * DuckDB's table macros accept neither `path = '…'` nor a missing path, so each call in a statement is replaced by a table
- * before the statement runs.
+ * DuckDB's table macros accept neither `path = '…'` nor a missing path, so each call in a statement is replaced by a
+ * table before the statement runs. Reasons: decision 071.
  */
 import { LITERAL_OR_COMMENT } from "./split-statements.ts";
 

@@ -47,7 +47,7 @@ const PER_TENANT = 100;
 /**
  * Drives sessions that Restate hands to this process. Restate places, retries and times; `due_at` in the store stays
  * the truth, so workers also drive sessions that Restate hands to nobody. One attempt at a time runs for a session, so
- * that a new attempt may take the lease of the one before it.
+ * that a new attempt may take the lease of the one before it. Reasons: decision 160.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;

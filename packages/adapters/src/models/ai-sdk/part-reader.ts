@@ -6,7 +6,7 @@ import type {
 } from "@ai-sdk/provider";
 import { type AnswerStream, ModelFailure, type ModelReply, callIdOf } from "@skein/core";
 import type { Usage } from "@skein/protocol";
-import { countedUsage } from "../counted-usage.ts";
+import { countedUsage, objectIn } from "../counted-usage.ts";
 import { cutStream } from "../failures-of-openai.ts";
 import { partFailure } from "./failures.ts";
 import type { CarriedPart } from "./carried-part.ts";
@@ -133,12 +133,13 @@ function stopOf(unified: LanguageModelV4FinishReason["unified"], hasCalls: boole
   return hasCalls ? "tool_use" : "end_turn";
 }
 
-function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | undefined {
+/** Some providers of the AI SDK leave out counts of the cache that their API sent: these are in `raw`. */
+function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | undefined {
   return countedUsage({
     prompt: inputTokens.total,
     answer: outputTokens.total,
-    read: inputTokens.cacheRead,
-    written: inputTokens.cacheWrite,
+    read: inputTokens.cacheRead || raw?.["prompt_cache_hit_tokens"],
+    written: inputTokens.cacheWrite || objectIn(raw, "prompt_tokens_details")["cache_write_tokens"],
     reasoning: outputTokens.reasoning,
   });
 }

@@ -11,7 +11,9 @@ import {
 import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
 import { encodedBody } from "./encoded-body.ts";
 
-const CACHED = { type: "ephemeral" };
+/** The mark after what is cached. Without `ttl` the provider keeps it for five minutes. */
+const MARKS = { short: { type: "ephemeral" }, long: { type: "ephemeral", ttl: "1h" } };
+type Mark = (typeof MARKS)[keyof typeof MARKS];
 
 /** A prepared call that can be serialised faster than by `JSON.stringify`. */
 interface MessagesCall extends PreparedCall {
@@ -28,8 +30,9 @@ export function messagesBody(
 ): MessagesCall {
   const read = carriedOver(call.turns, { name: call.model, readsClaude: isClaude, abilities });
   const { leftOut } = read;
+  const mark = call.cache === "off" ? undefined : MARKS[call.cache];
   const turns = isClaude ? read.turns : read.turns.map(withoutCarry);
-  const { messages, settled } = call.caches ? withBreakpoints(turns) : { messages: turns, settled: 0 };
+  const { messages, settled } = mark ? withBreakpoints(turns, mark) : { messages: turns, settled: 0 };
   const output = askedOutput(call, abilities);
   const tools = abilities.tools ? [...call.tools, ...call.serverTools, ...(output?.tool ? [output.tool] : [])] : [];
   const thinking = thinkingOf(call, abilities);
@@ -38,7 +41,7 @@ export function messagesBody(
     ...call.extra,
     model: name,
     max_tokens: call.maxTokens,
-    ...(system !== "" && { system: systemOf(system, call) }),
+    ...(system !== "" && { system: systemOf(system, mark) }),
     messages,
     ...(tools.length > 0 && { tools }),
     // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
@@ -63,8 +66,8 @@ function withoutCarry({ role, content }: Turn): Turn {
   return { role, content: content.map(({ carry: _, ...block }) => block) };
 }
 
-function systemOf(system: string, { caches }: ModelCall): unknown {
-  return caches ? [{ type: "text", text: system, cache_control: CACHED }] : system;
+function systemOf(system: string, mark: Mark | undefined): unknown {
+  return mark ? [{ type: "text", text: system, cache_control: mark }] : system;
 }
 
 /** The smallest budget that the API takes. */
@@ -98,22 +101,25 @@ function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
  *
  * The turns before the first breakpoint do not change any more: their number is `settled`.
  */
-function withBreakpoints(turns: readonly Turn[]): { readonly messages: readonly Turn[]; readonly settled: number } {
+function withBreakpoints(
+  turns: readonly Turn[],
+  mark: Mark,
+): { readonly messages: readonly Turn[]; readonly settled: number } {
   const messages = [...turns];
   let left = 2;
   let settled = messages.length;
   for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
     const message = messages[at];
     if (message?.role !== "user") continue;
-    messages[at] = { role: "user", content: marked(blocksOf(message.content)) };
+    messages[at] = { role: "user", content: marked(blocksOf(message.content), mark) };
     left -= 1;
     settled = at;
   }
   return { messages, settled };
 }
 
-function marked(blocks: readonly ContentBlock[]): ContentBlock[] {
+function marked(blocks: readonly ContentBlock[], mark: Mark): ContentBlock[] {
   const last = blocks.at(-1);
   if (!last) return [];
-  return [...blocks.slice(0, -1), { ...last, cache_control: CACHED }];
+  return [...blocks.slice(0, -1), { ...last, cache_control: mark }];
 }

@@ -22,7 +22,8 @@ let keptBytes = 0;
  * The body of a request that streams, as the bytes of its JSON.
  *
  * A long conversation is sent with every step, and most of it is unchanged: `conversation` only grows, and its first
- * `settled` turns are in `body.messages` as they are. Their JSON is made once and kept for the next step.
+ * `settled` turns are in `body.messages` as they are. Their JSON is made once and kept for the next step. Reasons:
+ * decision 085.
  */
 export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
   const { messages, ...others } = body;

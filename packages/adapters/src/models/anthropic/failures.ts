@@ -24,13 +24,15 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 
 /**
  * A request that a cloud rejected: in the cloud's own format if the cloud itself rejected it, otherwise in the format
- * of the Messages API.
+ * of the Messages API. AWS writes `Message` for requests that its access rules reject.
  */
 export function rejectedByCloud({ status, headers }: Response, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
-    | { message?: unknown; error?: { type?: unknown; message?: unknown } }
+    | { message?: unknown; Message?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
-  const told = [said?.error?.message, said?.message].find((each) => typeof each === "string" && each !== "");
+  const told = [said?.error?.message, said?.message, said?.Message].find(
+    (each) => typeof each === "string" && each !== "",
+  );
   const message = (told as string | undefined) ?? `The model's cloud answered with status ${status}.`;
   const type = said?.error?.type;
   const code = codeOf(message) ?? (typeof type === "string" ? type : codeOfStatus(status));
@@ -87,7 +89,8 @@ export function asFailure(error: unknown): unknown {
 
 /** Errors that the loop can handle, which the API distinguishes only by their message. */
 function codeOf(message: string | undefined): string | undefined {
-  if (/prompt is too long|context window|context limit/i.test(message ?? "")) return "context_window_exceeded";
+  if (/prompt is too long|input is too long|context window|context limit/i.test(message ?? ""))
+    return "context_window_exceeded";
   if (/credit balance|usage limits/i.test(message ?? "")) return "billing_error";
   return /container\b.*\b(?:expired|not found|does not exist)/i.test(message ?? "") ? "container_gone" : undefined;
 }

@@ -1,4 +1,5 @@
 import { AnthropicBedrock } from "@anthropic-ai/bedrock-sdk";
+import { KnownError } from "@skein/protocol";
 import type { MessagesSender } from "../anthropic/index.ts";
 import { cloudFetch, createCloudSender } from "../cloud-sender.ts";
 
@@ -17,6 +18,8 @@ const ACCESS_KEY = /^(?<id>A[KS]IA[A-Z0-9]{12,124}):(?<secret>[^:\s]+)(?::(?<tok
 
 /** Sends requests to Claude on Amazon Bedrock. Credentials are given: the machine is not searched for any. */
 export function createBedrockSender({ region, key, url, fetch }: BedrockOptions): MessagesSender {
+  // With an empty key the client would search the machine.
+  if (key.trim() === "") throw new KnownError("invalid", "A model on Bedrock needs a key.");
   const { id, secret, token } = ACCESS_KEY.exec(key)?.groups ?? {};
   const shared = {
     awsRegion: region,

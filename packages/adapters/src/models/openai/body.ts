@@ -54,7 +54,9 @@ export function responsesBody(
     }),
     store: false,
     include: ["reasoning.encrypted_content"],
-    prompt_cache_key: call.sessionId,
+    // OpenAI caches by itself: the key makes a hit likelier.
+    ...(call.cache !== "off" && { prompt_cache_key: call.sessionId }),
+    ...(call.cache === "long" && { prompt_cache_retention: "24h" }),
     stream: true,
   };
   return { api: "responses", body, leftOut: [...leftOut, ...dropped] };

@@ -11,31 +11,42 @@ export interface AccessTokenDeps {
   readonly now?: (() => number) | undefined;
 }
 
+export interface AccessTokens {
+  /** Rejects with the reason of the signal if it is aborted first. */
+  current(signal?: AbortSignal): Promise<string>;
+}
+
 const GOOGLE = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_S = 3600;
+/** The most time that Google may take for a token. */
+const TIMEOUT_MS = 30_000;
 /** A token that expires sooner than this is replaced before it is used. */
 const SPARE_MS = 60_000;
 
-/** Access tokens of Google: the given one, or tokens that are requested with the signature of a service account. */
-export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): { current(): Promise<string> } {
-  const account = key.trimStart().startsWith("{") ? accountOf(key) : undefined;
+/**
+ * Access tokens of Google: the given one, or tokens that are requested with the signature of a service account. Calls at the same
+ * time share one request; the signal of a call ends only its own wait.
+ */
+export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
+  const account = accountOf(key);
   let known: { readonly token: string; readonly until: number } | undefined;
+  let asking: Promise<string> | undefined;
 
-  async function fetched(): Promise<string> {
-    if (!account) return key;
+  async function fetched(from: Account): Promise<string> {
     const at = now();
     const response = await sent(
-      account.address,
+      from.address,
       {
         method: "POST",
         headers: { "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({ grant_type: GRANT, assertion: assertionOf(account, at) }).toString(),
+        body: new URLSearchParams({ grant_type: GRANT, assertion: assertionOf(from, at) }).toString(),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       },
       { rejected, hint: "Google gives no access token without it.", fetch },
-    );
-    const said = parsedOrUndefined(await response.text());
+    ).catch(asTimeout);
+    const said = parsedOrUndefined(await response.text().catch(asTimeout));
     const token = isJsonObject(said) ? said["access_token"] : undefined;
     if (typeof token !== "string") throw failed("Google's answer has no access token in it.", false);
     const lifetime = isJsonObject(said) ? Number(said["expires_in"] ?? LIFETIME_S) : LIFETIME_S;
@@ -43,7 +54,36 @@ export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDe
     return token;
   }
 
-  return { current: async () => (known && known.until > now() ? known.token : fetched()) };
+  return {
+    async current(signal) {
+      if (!account) return key.trim();
+      if (known && known.until > now()) return known.token;
+      asking ??= fetched(account).finally(() => (asking = undefined));
+      return signal ? unlessAborted(asking, signal) : asking;
+    },
+  };
+}
+
+async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+  });
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function asTimeout(error: unknown): never {
+  if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
+  throw new ModelFailure(
+    { code: "connection_error", message: `Google sent no access token within ${TIMEOUT_MS / 1000} seconds.` },
+    { retryable: true },
+  );
 }
 
 interface Account {
@@ -53,7 +93,14 @@ interface Account {
   readonly address: string;
 }
 
+/** The service account of a key that is JSON. Another key is an access token. */
 function accountOf(key: string): Account | undefined {
+  if (key.trim().endsWith(".json"))
+    throw failed(
+      "The key of the model is the name of a file. Expected the JSON in that file, or an access token. `skein models add … --key-file` reads a file.",
+      false,
+    );
+  if (!key.trimStart().startsWith("{")) return undefined;
   const said = parsedOrUndefined(key);
   const { client_email, private_key, private_key_id, token_uri = GOOGLE } = isJsonObject(said) ? said : {};
   if (typeof client_email !== "string" || typeof private_key !== "string" || typeof token_uri !== "string")

@@ -35,7 +35,12 @@ export function createVertexSender({ region, project, key, url, fetch, now }: Ve
     maxRetries: 0,
     fetch: cloudFetch("Check the network, the region and the address of the model.", fetch),
   });
-  return createCloudSender(client);
+  const send = createCloudSender(client);
+  return async (request) => {
+    // The client would not end its wait for a token with the request.
+    await tokens.current(request.signal);
+    return send(request);
+  };
 }
 
 function addressOf(region: string): string {

@@ -45,7 +45,7 @@ export interface ProcessFigures {
 
 /**
  * The processes of this server, by session: started when they are needed or in advance, and kept for a while after a
- * run.
+ * run. Reasons: decision 078.
  */
 export interface ChildPool extends Prefetch {
   /**

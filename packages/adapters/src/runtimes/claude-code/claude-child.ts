@@ -13,7 +13,7 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
-import { type WaysOutStart, openWays } from "./ways-out.ts";
+import { type WaysOutStart, openWays } from "./sandbox-connections.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import type { BudgetMeter } from "./budget.ts";
 import { writeBackups } from "./backups.ts";

@@ -15,7 +15,7 @@ export interface EdgeServers {
 /**
  * Keeps the credentials of MCP servers out of the sandbox. This process talks to servers at an address, and to commands
  * with an environment. Claude Code sends their messages over its SDK channel. A command without an environment has no
- * secret, and runs inside.
+ * secret, and runs inside. Reasons: decision 178.
  */
 export async function edgeServers(
   servers: Servers,

@@ -55,7 +55,7 @@ export interface ClaudeCodeDeps extends Pick<
   readonly firstWordMs?: number;
 }
 
-/** Claude Code as a runtime, on the unmodified Claude Agent SDK. */
+/** Claude Code as a runtime, on the unmodified Claude Agent SDK. Reasons: decision 075. */
 export interface ClaudeCode extends Runtime {
   /**
    * The id for a new session with these options whose process is already started. Undefined if no process is ready;

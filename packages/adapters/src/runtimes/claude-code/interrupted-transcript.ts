@@ -7,6 +7,7 @@ import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
  * An interrupted turn leaves calls without a result in Claude Code's transcript. If it were resumed unchanged, the SDK
  * would drop the answer with these calls and ask the model again, so calls that had begun would run twice. The missing
  * entries are therefore written here, in Claude Code's own format, so that the SDK can continue the conversation.
+ * Reasons: decision 076.
  */
 
 /** The result of a call that has none. */

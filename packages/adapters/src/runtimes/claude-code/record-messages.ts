@@ -77,6 +77,7 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 
 /**
  * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is asked again.
+ * Reasons: decision 185.
  */
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,

@@ -6,7 +6,7 @@ import { userMessage } from "./inbox.ts";
 export interface Steering {
   /**
    * Hands over the prompts for this turn. Claude Code reads them with the next result of a call. Without a further call
-   * they get a run of their own.
+   * they get a run of their own. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
   /** Whether a prompt was handed over and is still unread. */

@@ -14,7 +14,8 @@ export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: 
 /**
  * A sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. Needs no root and no container engine.
  *
- * The sandbox is tested before it is returned: a program inside looks for what it should not find.
+ * The sandbox is tested before it is returned: a program inside looks for what it should not find. Reasons: decision
+ * 170.
  */
 export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };

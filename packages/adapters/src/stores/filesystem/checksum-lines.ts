@@ -22,7 +22,7 @@ function seal(checksum: number): string {
   return `,"crc":"${checksum.toString(16).padStart(8, "0")}"}`;
 }
 
-/** A line and where it stands. Its newline is missing if the file ends in the middle of it. */
+/** A line and its position. The newline is missing if the file ends in the middle of the line. */
 export interface Line {
   readonly text: Buffer;
   readonly offset: number;

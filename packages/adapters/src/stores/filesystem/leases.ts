@@ -46,7 +46,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
       const found = longestDue();
       if ("nextAt" in found) return { kind: "none", nextAt: found.nextAt };
       const claimed = await alone(found.id, () => {
-        // Meanwhile somebody else may have taken it, put it to sleep or deleted it.
+        // Another caller may have claimed the session, put it to sleep or deleted it meanwhile.
         const free = heads.find(found.id) === found && found.dueAt !== null;
         return free && Math.max(found.dueAt ?? 0, found.leasedUntil) <= now() ? take(found, options) : undefined;
       });
@@ -54,7 +54,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     }
   }
 
-  /** A line without events. */
+  /** Written as a line without events. */
   async function writeHead(head: Head, dueAt: number | null, fence: number): Promise<void> {
     const log = await heads.log(head);
     const kept = { fence, due_at: dueAt };

@@ -6,7 +6,7 @@ import { KnownError } from "@skein/protocol";
  *
  * If nothing arrives on a query's connection for 4 s, the watch asks once on a new connection. If that is silent too,
  * the database hangs: all waiting and new queries are rejected until the database answers again. A statement that is
- * only slow is rejected after 5 s of silence; a patient one is ended by the database itself.
+ * only slow is rejected after 5 s of silence; a patient one is ended by the database itself. Reasons: decision 111.
  */
 export interface HangWatch {
   /** The answer, or `store_unavailable`. `moved` is a number that changes as long as bytes move. */

@@ -17,10 +17,11 @@ const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views anew
- * in the same transaction, because servers of the version before call them at any moment.
+ * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views
+ * anew in the same transaction, because servers of the version before call them at any moment.
  *
- * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed.
+ * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed. Reasons:
+ * decision 166.
  */
 export async function migrate(client: pg.ClientBase): Promise<void> {
   const found = await missingMigrations(client);

@@ -1,4 +1,4 @@
-/** Sessions of Codex and of opencode, adopted, sent to Claude Code's own binary and gone on there. */
+/** Sessions of Codex and opencode are adopted, exported, and continued by Claude Code's own binary. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ async function sentToClaude(agent: "codex" | "opencode", id: string) {
   return { home, work, id: row.id, events };
 }
 
-describe("a session that began elsewhere goes on in Claude Code", { timeout: 120_000 }, () => {
+describe("a session of another agent continues in Claude Code", { timeout: 120_000 }, () => {
   test.each([
     [
       "codex" as const,

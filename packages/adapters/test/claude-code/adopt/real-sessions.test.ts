@@ -1,4 +1,4 @@
-/** Sessions of the unmodified Claude Agent SDK, with its own binary, adopted, forked, sent back and resumed. */
+/** Sessions of the unmodified Claude Agent SDK are adopted, forked, exported and resumed. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -150,7 +150,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect([...before.keys()].some((path) => path.includes("/tool-results/"))).toBe(true);
     expect([...back.keys()].toSorted()).toEqual([...before.keys()].toSorted());
     for (const [path, bytes] of before) expect(back.get(path)?.equals(bytes), path).toBe(true);
-    // Again into the same place changes nothing, and a file that went another way is left alone.
+    // Exporting again changes nothing, and a file with other content is not overwritten.
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     expect(await readBy("second")).toEqual(await readBy("first"));
   });
@@ -165,7 +165,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     const grown = readClaudeSession(await getSession(id, { dataPath: directory("third"), cacheFolder: null }));
     const store = createMemoryStore();
     expect(await adopt(grown, { store, tenant: "default" })).toMatchObject({ total_runs: 3 });
-    // What is there went on: the older state of it is not written over it.
+    // The existing file is newer, so the older state does not overwrite it.
     const older = claudeFiles(id, await sessions.events(id));
     expect(() => writeClaudeFiles(older, directory("third"))).toThrow(/exists already with other content/);
   });

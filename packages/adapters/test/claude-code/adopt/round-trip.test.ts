@@ -1,4 +1,4 @@
-/** A session of Claude Code becomes one of ours and goes back, byte for byte, on made-up data directories. */
+/** A session of Claude Code is adopted and exported again, byte for byte, on generated data directories. */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -43,7 +43,7 @@ interface Line extends JsonObject {
   readonly n: number;
 }
 
-/** A data directory with one session; each line hangs on the one before unless told otherwise. */
+/** A data directory with one session. By default each line has the previous one as its parent. */
 function dataWith(lines: readonly (Line | string)[], id = ID): string {
   const root = folder();
   const path = join(root, "projects", "-work-app", `${id}.jsonl`);
@@ -216,7 +216,7 @@ describe("what the lines mean", () => {
     ]);
     expect(row).toMatchObject({ title: "look at a and b", working_directory: "/work/app", total_runs: 1 });
     expect(row.usage).toMatchObject({ input_tokens: 2000, output_tokens: 200 });
-    // Two calls at 3 and 15 dollars a million tokens.
+    // Two calls, at $3 (input) and $15 (output) per million tokens.
     expect(row.cost_micros).toBe(2 * (3000 + 1500));
     const { items } = await sessions.messages(row.id);
     expect(items.map(({ role }) => role)).toEqual([

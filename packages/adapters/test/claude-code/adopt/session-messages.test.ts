@@ -1,4 +1,7 @@
-/** The Claude API's session_messages of a Claude Code session: the same rows over HTTP, in every store and in SQL, and the stream again out of them. */
+/**
+ * The Claude API's session_messages of a Claude Code session: the rows are the same over HTTP, in every store and in
+ * SQL, and the stream can be made from them.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -171,7 +174,7 @@ interface Row {
   readonly content: JsonObject;
 }
 
-/** What a row says, in the few words that a stream of it needs. */
+/** A row reduced to what a stream has of it. */
 function brief({ message_type, content }: Row): readonly unknown[] {
   const inner = content["content"];
   const text = typeof inner === "string" || Array.isArray(inner) ? textOf(inner as never) : "";
@@ -233,14 +236,14 @@ test("in PostgreSQL, in the order of the log, and its rows tell the stream again
     error: { code: "model_error", status: 529 },
   });
 
-  // The stream that the API makes of the log: the same things, and a stream begins with init.
+  // The API's stream of the same log, which begins with init.
   const framing = createFraming({
     sessionId,
     model: "m",
     tools: [],
     announces: true,
     contents: new Map(),
-    costBefore: 0,
+    costBefore: 0n,
   });
   const frames = (await store.read(sessionId)).flatMap((event) => framing(event));
   const streamed = frames.flatMap(({ event, data }) => {
@@ -261,7 +264,7 @@ function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
   });
   const init = ["init", ""];
   const others = told.filter(([type]) => type !== "init");
-  // Each run begins with init, the one that never came up too.
+  // Each run begins with init, even one whose runtime never started.
   return [init, ...others.flatMap((one) => (one[1] === "again" ? [init, one] : [one]))];
 }
 

@@ -27,6 +27,6 @@ createHost({
       ],
     ]),
 });
-// Whoever started it reads this as the sign that it works.
+// Tells the parent process that the server works.
 process.stdout.write("ready\n");
 setInterval(() => {}, 1000);

@@ -1,4 +1,7 @@
-/** A server that does nothing but keep one child: what a test kills or stops. Arguments: kind, folder, milliseconds, command. */
+/**
+ * A server that only keeps one child, to be killed or stopped by a test. Arguments: kind, folder, milliseconds,
+ * command.
+ */
 import { createSpawnChild } from "../../../src/runtimes/claude-code/process-guard/index.ts";
 import { openNone } from "../../../src/sandboxes/none.ts";
 

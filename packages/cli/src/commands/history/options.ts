@@ -20,7 +20,7 @@ export const COMMON_OPTIONS = {
   project: { takes: "PATH", about: "Only sessions of this project" },
   ...SPAN_OPTIONS,
   limit: LIMIT_OPTION,
-  offset: { takes: "N", kind: wholeNumber(), about: "Skip so many results (default 0)" },
+  offset: { takes: "N", kind: wholeNumber(), about: "Skip this many results (default 0)" },
   json: JSON_OPTION,
   archive: { isOn: true, about: "Leave out what only the archive has left" },
   cache: CACHE_OPTION,

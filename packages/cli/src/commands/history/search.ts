@@ -42,7 +42,7 @@ export const search = historyCommand({
     [`skein history search '"out of memory"' --since 30d`, "A phrase, in the last 30 days"],
     [
       "skein history search '/E[A-Z]{4,}/' --tool Bash",
-      "A pattern, in calls of one tool; a capital letter in it is meant as one",
+      "A pattern, in calls of one tool; a capital letter makes it case-sensitive",
     ],
     ["skein history search migrate --role human --project .", "What you asked for in this project"],
   ],

@@ -11,7 +11,7 @@ export const watchCommand = historyCommand({
   summary: "What is being written now, until Ctrl-C",
   shares: ["root", "source", "json"],
   isLive: true,
-  options: { bookkeeping: { about: "Also lines that nobody said: titles, snapshots, modes" } },
+  options: { bookkeeping: { about: "Also lines outside the conversation: titles, snapshots, modes" } },
   examples: [
     ["skein history watch", "Follow every session"],
     ["skein history watch --json", "One JSON object a line for each event"],

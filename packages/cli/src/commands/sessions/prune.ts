@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 export const prune = storeCommand({
   name: "sessions prune",
   summary:
-    "Delete sessions that nothing was added to for so many days. This cannot be undone. On a terminal it asks first.",
+    "Delete sessions that have had no new event for a number of days. This cannot be undone. On a terminal it asks first.",
   options: {
     days: { takes: "DAYS", about: "How many days sessions are kept after their last event" },
     tenant: { takes: "NAME", about: "Whose sessions (default: default)" },

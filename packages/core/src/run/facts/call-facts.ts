@@ -22,6 +22,7 @@ export interface CallResult {
   readonly content: Content;
   readonly isError: boolean;
   readonly durationMs: number;
+  readonly output?: unknown;
 }
 
 /** A call of the current step has its result. */
@@ -58,6 +59,7 @@ export function completedCall(
       message_id: result.messageId,
       part: result.part,
       duration_ms: result.durationMs,
+      ...(result.output !== undefined && { output: result.output }),
     },
   };
 }

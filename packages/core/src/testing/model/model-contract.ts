@@ -150,6 +150,16 @@ export function describeModel(
       expect(reply.estimated).toBeUndefined();
     });
 
+    test("a call is answered and counted with each setting of the cache", async () => {
+      const { under, call } = await world();
+      for (const cache of ["off", "short", "long"] as const) {
+        const { reply } = await ask(under.model(), call([{ text: cache }], { cache, system: cache.repeat(2000) }));
+        const counted = under.asked().at(-1)?.usage;
+        expect(textOf([...reply.content])).toBe(cache);
+        expect(reply.usage.cache_creation_input_tokens ?? 0).toBe(counted?.cache_creation_input_tokens ?? 0);
+      }
+    });
+
     test.each([
       ["a stream that is cut", { cut: { afterBytes: 600 } }],
       ["a stream that ends without its end", { endEarly: true }],

@@ -11,7 +11,7 @@ export function sampleCall(change: Partial<ModelCall> & Pick<ModelCall, "model">
     toolChoice: "auto",
     maxTokens: 1000,
     thinkingTokens: 0,
-    caches: true,
+    cache: "short",
     extra: {},
     betas: [],
     containerId: null,

@@ -1,7 +1,7 @@
 /**
- * Keeps the sessions of another agent as transcripts of Claude Code's form in Skein's cache folder. The lines of a session
- * are made when something reads them, or all at once; only what has changed is translated again. The folder can be deleted
- * at any time. Nothing is written where the agent has its data.
+ * Keeps the sessions of another agent as transcripts of Claude Code's form in Skein's cache folder. The lines of a
+ * session are made when something reads them, or all at once; only what has changed is translated again. The folder can
+ * be deleted at any time. Nothing is written where the agent has its data. Reasons: decision 210.
  */
 import { basename, join } from "node:path";
 import { withLock } from "../../disk/lock.ts";

@@ -4,8 +4,8 @@ import { stringOf } from "../../model/value.ts";
 import { entriesIn, isFile, isFolder, stampOf } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
-import { originalRow, readFirst } from "./first.ts";
-import { readSecond } from "./second.ts";
+import { originalRow, readFirst } from "./version-1.ts";
+import { readSecond } from "./version-2.ts";
 import { fileSession, originalFile } from "./stored-files.ts";
 
 const databaseName = /^opencode(?:-[A-Za-z0-9_.-]+)?\.db$/;

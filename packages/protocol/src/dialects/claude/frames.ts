@@ -1,5 +1,6 @@
 import type { Content, JsonObject } from "../../content.ts";
 import type { Event, FactData } from "../../event.ts";
+import { picosOfTotals } from "../../money.ts";
 import { NO_USAGE, type Usage, type UsageTotals, addUsage } from "../../usage.ts";
 import { claudeBlocks, claudePiece } from "./blocks.ts";
 import { initData } from "./init-frame.ts";
@@ -19,8 +20,8 @@ export interface FramingContext {
   readonly announces: boolean;
   /** The contents before the first event that is framed, by message id: a prompt may have waited long for its run. */
   readonly contents: ReadonlyMap<string, Content>;
-  /** What the session had cost before the first run that is framed; null if unknown. */
-  readonly costBefore: number | null;
+  /** The cost of the session before the first run that is framed, in pico-dollars; null if unknown. */
+  readonly costBefore: bigint | null;
 }
 
 /** Makes the Claude API's frames out of events, one after the other and in their order. */
@@ -136,7 +137,7 @@ export function createFraming(context: FramingContext): Framing {
         });
       case "session.completed":
       case "session.failed": {
-        spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + event.data.cost_micros;
+        spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + picosOfTotals(event.data);
         const failure = errorData(event);
         return [
           // The runtime of this run never started. Only the agent is known.

@@ -1,5 +1,6 @@
 import { type JsonObject, isJsonObject } from "../../content.ts";
 import type { Event } from "../../event.ts";
+import { microsOf } from "../../money.ts";
 import type { UsageTotals } from "../../usage.ts";
 import type { ResultEventData, StreamEvent } from "./responses.ts";
 
@@ -7,8 +8,8 @@ type Ended = Extract<Event, { event_type: "session.completed" | "session.failed"
 
 export interface RunTotals {
   readonly sessionId: string;
-  /** What the session has cost, this run included; null if unknown. */
-  readonly spent: number | null;
+  /** The cost of the session in pico-dollars, this run included; null if unknown. */
+  readonly spent: bigint | null;
   readonly byModel: ReadonlyMap<string, UsageTotals>;
 }
 
@@ -36,7 +37,7 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
   return {
     ...resultOfRun(event, sessionId),
     model_usage: Object.fromEntries(byModel),
-    session_total_cost_usd: spent === null ? null : dollars(spent),
+    session_total_cost_usd: spent === null ? null : dollars(microsOf(spent)),
     ...(isJsonObject(own["modelUsage"]) && { session_model_usage: snakeUsage(own["modelUsage"]) }),
   };
 }

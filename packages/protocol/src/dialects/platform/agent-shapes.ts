@@ -44,6 +44,7 @@ const changeable = {
   max_steps: shape.max_steps.unwrap(),
   thinking_tokens: shape.thinking_tokens.unwrap(),
   max_tokens: shape.max_tokens.unwrap(),
+  cache: shape.cache.unwrap(),
   server_tools: shape.server_tools.unwrap(),
   beta_headers: shape.beta_headers.unwrap(),
   api_kwargs: shape.api_kwargs.unwrap(),

@@ -15,7 +15,10 @@ import { systemRoutes } from "./system-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 
-/** Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them from here. */
+/**
+ * Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them
+ * from here. Reasons: decision 060.
+ */
 export const ROUTES = {
   ...systemRoutes,
   ...loginRoutes,

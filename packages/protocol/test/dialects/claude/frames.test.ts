@@ -29,7 +29,7 @@ const context: FramingContext = {
   tools: ["add"],
   announces: true,
   contents: new Map(),
-  costBefore: 1_000_000,
+  costBefore: 1_000_000_000_000n,
 };
 
 /** Frames of these facts; each is checked against the schema of its event. */
@@ -242,6 +242,16 @@ test("a result has the cost of its run and the session's total apart, usage per 
 test("a run that ends before its runtime is up still begins with init and shows what was asked", () => {
   const frames = framed([...prompted, entry(uuid(1), "user", "user_message_added"), failed("failed", "error")]);
   expect(frames.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
+});
+
+test("the session's total is rounded once, after its runs are added", () => {
+  const ended = {
+    event_type: "session.completed",
+    data: { ...completed().data, cost_micros: 0, cost_picos: "400000" },
+  };
+  const frames = framed([...prompted, ended as never, ...prompted, ended as never], { costBefore: 400_000n });
+  const totals = frames.flatMap(({ event, data }) => (event === "result" ? [data.session_total_cost_usd] : []));
+  expect(totals).toEqual([0.000001, 0.000001]);
 });
 
 test("a model without a price makes the cost unknown, not nothing", () => {

@@ -153,11 +153,11 @@ describe.each([
   ["ResumeRequest", ResumeRequest],
   ["ForkRequest", ForkRequest],
 ])("%s", (_, request) => {
-  test("leaves what is not given ungiven, so that it can be inherited", () => {
+  test("omitted fields stay omitted, so that they can be inherited", () => {
     expect(request.parse({ prompt: "More." })).toEqual({ prompt: "More.", stop_on_disconnect: false });
   });
 
-  test("takes what the specification lists", () => {
+  test("the fields of the specification are accepted", () => {
     const body = {
       prompt: "More.",
       images: [{ media_type: "image/png", data: "AAAA" }],
@@ -175,7 +175,7 @@ describe.each([
     });
   });
 
-  test.each([{ env: { A: "b" } }, { cwd: "/" }, { extra_args: {} }])("takes no %j", (more) => {
+  test.each([{ env: { A: "b" } }, { cwd: "/" }, { extra_args: {} }])("%j is rejected", (more) => {
     expect(request.safeParse({ prompt: "p", ...more }).success).toBe(false);
   });
 });

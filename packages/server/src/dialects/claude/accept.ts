@@ -17,7 +17,7 @@ import {
   locked,
   onlyQuestion,
 } from "./answer-by-prompt.ts";
-import type { AskedRun } from "./asked-run.ts";
+import type { AskedRun } from "./requested-run.ts";
 import { CLAUDE_AGENT_ID, storeClaudeAgent } from "./built-in-agent.ts";
 import type { ClaudeGate } from "./gate.ts";
 import { promptContent } from "./prompt-content.ts";

@@ -1,7 +1,7 @@
 import { type Await, type ClaudeOptions, type Content, KnownError, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { Caller } from "../../request-context.ts";
-import { type AskedRun, runAt } from "./asked-run.ts";
+import { type AskedRun, runAt } from "./requested-run.ts";
 
 /** Prompts that are answers: while exactly one question is open, the next prompt answers it, in the run that asked. */
 

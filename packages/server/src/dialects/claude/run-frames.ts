@@ -5,11 +5,10 @@ import {
   type DraftPiece,
   type FramingContext,
   isKnownError,
-  microsOf,
   partialFrame,
   type StreamEvent,
 } from "@skein/protocol";
-import type { AskedRun } from "./asked-run.ts";
+import type { AskedRun } from "./requested-run.ts";
 
 /** Where frames go: an SSE connection, a WebSocket, or a list. */
 export interface RunSink {
@@ -116,7 +115,7 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
   const isLast = isQueued || newest.items[0]?.id === runId;
   const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });
   const since = items.slice(0, items.findIndex(({ id }) => id === runId) + 1);
-  const later = microsOf(since.reduce((sum, { cost_picos }) => sum + BigInt(cost_picos), 0n));
+  const later = since.reduce((sum, { cost_picos }) => sum + BigInt(cost_picos), 0n);
   const unpriced = since.reduce((sum, { unpriced_calls }) => sum + unpriced_calls, 0);
   const contents = new Map<string, Content>([
     ...transcript.map(({ id, content }): [string, Content] => [id, content]),
@@ -129,6 +128,6 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
     tools: agent?.tool_schemas.map(({ name }) => name) ?? [],
     announces: agent?.runtime === "claude-code",
     contents,
-    costBefore: session.unpriced_calls > unpriced ? null : session.cost_micros - later,
+    costBefore: session.unpriced_calls > unpriced ? null : BigInt(session.cost_picos) - later,
   };
 }

@@ -1,7 +1,7 @@
 import { type SingleResponse, type StreamEvent, isKnownError } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
 import type { RequestContext } from "../../request-context.ts";
-import type { AskedRun } from "./asked-run.ts";
+import type { AskedRun } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 

@@ -9,7 +9,7 @@ import { BODY_SHAPE } from "../../http/json-shape.ts";
 import { allows } from "../../keys.ts";
 import { type Connection, createSender, say } from "../../streams/socket-connection.ts";
 import { acceptQuery, claudeSession } from "./accept.ts";
-import type { AskedRun } from "./asked-run.ts";
+import type { AskedRun } from "./requested-run.ts";
 import { answer, control, interrupt } from "./handlers.ts";
 import { sendRun } from "./run-frames.ts";
 import { currentRun, runAfter, stopRun } from "./stream.ts";

@@ -5,7 +5,7 @@ import type { RequestContext, Caller, TAKEN_OVER } from "../../request-context.t
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 import { claudeSession } from "./accept.ts";
-import { type AskedRun, runAt } from "./asked-run.ts";
+import { type AskedRun, runAt } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 
 /** Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request said otherwise. */

@@ -1,4 +1,4 @@
-/** What comes over HTTP and goes into a child process: a program in the place of Claude Code tells what really reached it. */
+/** What of a request reaches a child process. A stub in place of Claude Code records it. */
 import {
   existsSync,
   mkdirSync,
@@ -275,7 +275,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   },
 );
 
-/** Of the processes that have to do with this test. */
+/** Only processes of this test are looked at. */
 function commandLines(mark: string): readonly string[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {

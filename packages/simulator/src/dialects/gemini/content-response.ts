@@ -55,7 +55,7 @@ function partsOf({ content }: AssistantMessage): readonly JsonObject[] {
   });
 }
 
-/** Text comes in pieces, its signature with the last; a call comes whole. */
+/** Text comes in pieces, with the signature in the last one; a call comes in one piece. */
 function smallParts(
   { text, thoughtSignature: signature, ...part }: JsonObject,
   size: number | undefined,
@@ -66,7 +66,7 @@ function smallParts(
   return all.map((piece, at) => ({ ...part, text: piece, ...(at === all.length - 1 && beside) }));
 }
 
-/** The prompt counts with what was read from the cache, the answer without its thoughts. */
+/** Prompt tokens include cached ones, answer tokens exclude thoughts. */
 function usageOf(usage: Usage): JsonObject {
   const { input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written, output_tokens } = usage;
   const prompt = input_tokens + read + written;

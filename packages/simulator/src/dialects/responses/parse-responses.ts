@@ -65,7 +65,7 @@ export function parseResponses(body: unknown): MessagesRequest {
   };
 }
 
-/** The simulator remembers no conversation; the API remembers none that was not stored. */
+/** The simulator stores no conversation, and neither does the API with `store: false`. */
 function checkMemory({ previous_response_id: previous, conversation, include }: JsonObject): void {
   if (typeof previous === "string") {
     const message = `Previous response with id '${previous}' not found.`;

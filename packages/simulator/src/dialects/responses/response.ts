@@ -23,7 +23,7 @@ export function responseOf(answer: Answer): JsonObject {
   };
 }
 
-/** What is known of a response before anything was said. */
+/** A response before its first output. */
 export function headOf({ message, asked, now }: Answer): JsonObject {
   return {
     id: responseId(message),
@@ -67,7 +67,7 @@ function itemOf(block: Block, id: string, sealed: boolean): readonly JsonObject[
     case "thinking": {
       const text = String(block.thinking);
       const encrypted = sealed ? { encrypted_content: seal(text, `rs_${id}`) } : {};
-      // Reasoning that shows nothing has no summary, and must be sent back all the same.
+      // Hidden reasoning has no summary, but must be sent back too.
       const summary = text === "" ? [] : [{ type: "summary_text", text }];
       return [{ id: `rs_${id}`, type: "reasoning", summary, ...encrypted }];
     }
@@ -90,7 +90,7 @@ function responseId({ id }: AssistantMessage): string {
   return id.replace(/^msg_/, "resp_");
 }
 
-/** The input counts with all that was read from the cache or written to it, the output with its reasoning. */
+/** Input tokens include cached ones, output tokens include reasoning. */
 function usageOf(usage: Usage): JsonObject {
   const { input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written, output_tokens } = usage;
   const input = input_tokens + read + written;

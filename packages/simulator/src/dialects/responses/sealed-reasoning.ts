@@ -1,4 +1,7 @@
-/** Reasoning that only its provider can read. Sealed with what it belongs to, so that it can be checked without a memory. */
+/**
+ * Reasoning that only its provider can read. It is sealed together with its item, so that it can be checked without
+ * stored state.
+ */
 import { hash } from "node:crypto";
 
 const PREFIX = "gAAAAsimulated.";
@@ -8,7 +11,7 @@ export function seal(thinking: string, itemId: string): string {
   return `${PREFIX}${text}.${hash("sha256", `${itemId} ${text}`, "base64url")}`;
 }
 
-/** Whether this is not what was sealed, or not for this item. What others sealed cannot be read at all. */
+/** Whether the text was changed, or belongs to another item. Texts that others sealed cannot be checked. */
 export function isSealBroken(sealed: string, itemId: string): boolean {
   const [text = "", proof] = sealed.slice(PREFIX.length).split(".");
   return !sealed.startsWith(PREFIX) || proof !== hash("sha256", `${itemId} ${text}`, "base64url");

@@ -25,7 +25,7 @@ import { resumeCommand } from "@skein/history/sources";
 import type { z } from "zod";
 import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
-import { ofSource } from "./of-source.ts";
+import { ofSource } from "./source-filter.ts";
 import { createUsage } from "./usage.ts";
 import type { WholeList } from "./whole-list.ts";
 

@@ -2,7 +2,7 @@ import { type LibraryConfig, type UsageReport, type UsageTotals, getToolUsage, g
 import { checkedTimeZone } from "@skein/core";
 import type { HistoryUsageQuery, HistoryUsageRow } from "@skein/protocol";
 import type { z } from "zod";
-import { ofSource } from "./of-source.ts";
+import { ofSource } from "./source-filter.ts";
 
 type Query = z.output<typeof HistoryUsageQuery>;
 

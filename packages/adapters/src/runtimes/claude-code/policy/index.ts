@@ -46,7 +46,7 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** What a request may hand to a child process. */
+/** What a request may hand to a child process. Reasons: decision 081. */
 export interface ClaudePolicy {
   /**
    * Rejects what the operator has not allowed (`not_allowed`, `arg_not_allowed`) and invalid values (`invalid`,

@@ -2,16 +2,14 @@
  * The physical tables. Every other table that a part of Skein names is a view of these.
  *
  * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and refuses NUL and lone
- * surrogates.
+ *   surrogates.
  * - `heads` is written by every append: what counts and what moves with each step stands there. `sessions` has the
- * columns
- *   that people list by, and is written only when one of them changes. Together in one row, every append would touch every
- *   index.
+ *   columns that people list by, and is written only when one of them changes. Together in one row, every append would
+ *   touch every index.
  * - What every append writes has no foreign key to its head, which skein.append has locked: the check would cost a
- * fifth
- *   of an append. skein.delete_session removes it.
+ *   fifth of an append. skein.delete_session removes it.
  * - Constraints of columns are domains. Every statement that writes a row would parse a CHECK of the table again, which
- * took a tenth of an append.
+ *   took a tenth of an append.
  * - `created_at` of an event has the writer's milliseconds; its microseconds count the events of one session within the
  *   same millisecond, so that ordering by time is the order of the log.
  */

@@ -6,7 +6,7 @@ import { COUNTERS } from "@skein/core";
  *
  * Appends never wait for each other because of sums: triggers insert changes into tables that only grow, and
  * skein.roll_up, which every server calls from time to time, adds them up. A query adds the changes that are left. The
- * triggers also see writes of servers of the previous version.
+ * triggers also see writes of servers of the previous version. Reasons: decision 167.
  */
 export const sums = /* sql */ `
 create table skein.count_changes (

@@ -1,14 +1,14 @@
-/** A browser has six connections to a server: a page that nobody looks at gives its own back after this long. */
+/** A browser has six connections to a server, so a hidden page closes its streams after this time. */
 const HIDDEN_MS = 20_000;
 
 export interface WhileLookedAt {
-  /** Aborts when the page was hidden for a while, or when the outer signal aborts. */
+  /** Aborts when the page has been hidden for a while, or when the outer signal aborts. */
   readonly signal: AbortSignal;
-  /** Settles when the page is looked at again after that. */
+  /** Settles when the page is visible again after that. */
   readonly again: Promise<void>;
 }
 
-/** For what is only worth a connection while somebody looks. `isKept` says whether a hidden page keeps it all the same. */
+/** For streams that are only needed while the page is visible. `isKept`: whether a hidden page keeps the stream. */
 export function whileLookedAt(outer: AbortSignal, isKept: () => boolean = () => false): WhileLookedAt {
   const inner = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -7,13 +7,13 @@ import type { Cluster } from "./start-cluster.ts";
 const SHOWN = 5;
 const LOG_LINES = 15;
 
-/** What is known of sessions that did not come to an end: what their reader saw, what the store has, and what Restate does. */
+/** Reports sessions that did not end: what their reader saw, what the store has, and what Restate does. */
 export async function explainUnsettled(
   cluster: Cluster,
   { operations, streams }: { readonly operations: readonly Operation[]; readonly streams: readonly Stream[] },
 ): Promise<readonly string[]> {
   const stuck = streams.filter(({ complete }) => !complete);
-  const lines = [`${stuck.length} sessions did not come to an end.`];
+  const lines = [`${stuck.length} sessions did not end.`];
   const database = new pg.Client({ connectionString: cluster.places.postgres });
   await database.connect();
   try {

@@ -3,7 +3,7 @@ import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/v
 import type { OpenDatabase } from "../port/sqlite.ts";
 import type { Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
-import { jsonOf, writeHead } from "./first.ts";
+import { jsonOf, writeHead } from "./version-1.ts";
 import { callOf, fileBlock, tokensOf } from "./messages.ts";
 
 export function readSecond(database: OpenDatabase, unit: Unit, writer: TranscriptWriter): void {

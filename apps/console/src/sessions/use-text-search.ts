@@ -5,7 +5,7 @@ import { useApi } from "../api/context.tsx";
 
 /** Shorter words are in nearly every session. */
 const SHORTEST = 2;
-/** How often the search goes on by itself, and until when: then the page offers to go on. */
+/** How many times the search continues by itself. After that the page offers to continue. */
 const PAGES_AT_ONCE = 10;
 const ENOUGH = 100;
 
@@ -13,12 +13,15 @@ export interface Said {
   readonly matches: readonly SessionMatch[];
   readonly isSearching: boolean;
   readonly error: unknown;
-  /** Sessions that last ran before this time were not looked at; null if all were. */
+  /** Sessions that last ran before this time were not searched; null if all were. */
   readonly searchedUntil: string | null;
   readonly goOn: () => void;
 }
 
-/** Sessions of Skein in which something was said or done that has the words. Each answer looks at so many sessions, so one follows another. */
+/**
+ * Sessions of Skein whose messages or tool calls contain the words. Each request searches a limited number of sessions,
+ * so several requests follow each other.
+ */
 export function useSaid(words: string, filter: SessionFilter): Said {
   const api = useApi();
   const isAsked = words.length >= SHORTEST;
