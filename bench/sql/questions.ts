@@ -10,23 +10,8 @@ export interface Question {
 
 const ANSWER = "STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(input_tokens BIGINT, output_tokens BIGINT))";
 
-<<<<<<< HEAD
-/** Lines of one answer are one call; what does not name its request, and a copy in a side chain, belong to the first call. */
+/** Lines of one answer are one call. Lines without a request id, and copies in a side chain, belong to the first call. */
 const CALLS = `WITH lines AS (
-=======
-export const QUESTIONS: readonly Question[] = [
-  {
-    what: "group by type",
-    ours: "SELECT message_type, count(*) FROM claude_conversations GROUP BY 1",
-    bare: `SELECT type, count(*) FROM read_ndjson(FILES, columns = {type: 'VARCHAR'}, ${OPTIONS}) GROUP BY 1`,
-  },
-  {
-    what: "usage by day and model",
-    ours: "SELECT timestamp::DATE, model, sum(output_tokens), sum(input_tokens) FROM claude.responses GROUP BY ALL",
-    // Lines of one answer are one call. Lines without a request id, and copies in a side chain, belong to the first
-    // call.
-    bare: `WITH lines AS (
->>>>>>> origin/main
       SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
         coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,
         if(type = 'progress', data.message.message, message) AS message
