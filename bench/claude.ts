@@ -243,7 +243,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   ];
 }
 
-/** Many read along while others ask. */
+/** Many readers follow sessions while others send requests. */
 async function readers({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const count = quick ? 20 : 100;

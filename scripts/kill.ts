@@ -80,7 +80,7 @@ export async function kill({ stores, cycles, seed, delayMs, folder, progress }: 
   return outcomes;
 }
 
-/** The server dies and comes back under a process that goes on writing. */
+/** The server dies and comes back under a process that continues writing. */
 async function killServer(
   server: Postgres,
   campaign: Omit<KillOptions, "stores"> & { readonly place: { readonly folder: string } },

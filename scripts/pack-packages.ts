@@ -80,7 +80,7 @@ export function installIn(folder: string, packages: readonly string[]): void {
   runIn(folder, "npm", "install", "--silent", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund", ...packages);
 }
 
-/** Runs a command in a folder; anything but npm runs without the settings of whoever started the script. */
+/** Runs a command in a folder; everything except npm runs without the settings of the user who started the script. */
 export function runIn(folder: string, command: string, ...args: readonly string[]): string {
   const env = command === "npm" ? process.env : userEnvironment(folder);
   return execFileSync(command, args, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });

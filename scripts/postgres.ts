@@ -40,7 +40,7 @@ export interface Postgres {
 export interface PostgresOptions {
   /** Settings of the server. The default trades durability for speed, which tests of our own code do not need. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The folder's name begins with this. Abandoned ones are swept by it. */
+  /** The prefix of the folder's name, by which abandoned folders are found and removed. */
   readonly prefix?: string;
 }
 
@@ -174,7 +174,7 @@ async function onServer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Removes folders whose starter is gone: its server ended with it, only the files stayed. */
+/** Removes folders whose process has ended: its server ended too, but the files stayed. */
 export function sweepAbandoned(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue;

@@ -22,7 +22,7 @@ export interface Redis {
   stop(): Promise<void>;
 }
 
-/** Why there is no Redis for tests here, if there is none. */
+/** The reason why there is no Redis for tests; undefined if there is one. */
 export const noRedis: string | undefined =
   spawnSync("redis-server", ["--version"]).status === 0 ? undefined : "redis-server is not installed";
 

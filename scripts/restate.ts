@@ -30,7 +30,7 @@ export interface Restate {
 
 const READY_MS = 60_000;
 
-/** Why there is no Restate for tests here, if there is none. */
+/** The reason why there is no Restate for tests; undefined if there is one. */
 export const noRestate: string | undefined = binary() === undefined ? "the Restate server is not installed" : undefined;
 
 /** Starts a server, or a cluster of them in which every log is kept by two. */

@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME --against COMMIT`: the same benchmark here and at an earlier commit, by turns. */
+/** `npm run bench -- NAME --against COMMIT`: the same benchmark here and at an earlier commit, alternating. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

@@ -34,7 +34,7 @@ async function oneStart(): Promise<number> {
   }
 }
 
-/** Waits for the link. The key stands in it only where a terminal reads along. */
+/** Waits for the link, which has the key only if the output is a terminal. */
 async function linkIn(output: AsyncIterable<Buffer>): Promise<void> {
   let said = "";
   for await (const piece of output) {

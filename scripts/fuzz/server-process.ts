@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own, for what calls it hard: the real one, with limits that do not stand in the way.
+ * A real server in a separate process for load tests, with high limits.
  *
  * Started with its task as JSON. Says where it listens and with which keys, and ends when its input closes.
  */

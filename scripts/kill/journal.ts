@@ -47,7 +47,7 @@ export interface Journal {
   readonly ready: boolean;
 }
 
-/** Reads what a killed process told. Its last line may be cut; then its answer never came. */
+/** Reads the journal of a killed process. Its last line may be cut; then the answer never came. */
 export function readJournal(file: string): Journal {
   const lines = readFileSync(file, "utf8").split("\n").flatMap(lineOf);
   const operations = new Map<number, Operation>();

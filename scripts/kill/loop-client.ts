@@ -14,7 +14,7 @@ export interface LoopClient {
   readonly sessionIds: readonly string[];
   /** A session that a worker is to begin by itself, with its lease and its first step. */
   beginning(): Beginning;
-  /** What became of it, when the worker is dead: the message of its prompt, if it had told that the session is there. */
+  /** The outcome after the worker's death: the message of the prompt, if the worker had reported the session. */
   begun(beginning: Beginning, messageId: string | undefined): Promise<void>;
   /** Prompts every session that has nothing to do. */
   feed(): Promise<void>;

@@ -40,7 +40,7 @@ export async function repeatAfterCrash(
   return repeated;
 }
 
-/** `deleted`: the process went on, and deleted the session later. */
+/** `deleted`: the process continued, and deleted the session later. */
 async function repeatAppend(
   store: Store,
   operation: Operation,

@@ -1,8 +1,8 @@
 /**
  * The process that is killed: several concurrent writers, each recording its operations and their answers.
  *
- * Started by the rigs with { store, place, seed, writers } as JSON. Tells on file descriptor 3, synchronously: what was
- * told is in the pipe when the process dies.
+ * Started by the rigs with { store, place, seed, writers } as JSON. Writes to file descriptor 3 synchronously, so that
+ * every record is in the pipe when the process dies.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lease, Store } from "@skein/core";

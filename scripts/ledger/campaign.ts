@@ -78,7 +78,7 @@ async function cancelled(agent: Agent, { random, labels, label: name }: Trouble)
   }
 }
 
-/** Sessions of an agent that is closed while their answers arrive; another agent goes on with them. */
+/** Sessions of an agent that is closed while their answers arrive; another agent continues with them. */
 async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledTask, "count">): Promise<void> {
   const agent = createAgent({ ...AGENT, baseUrl: simulator.url, store: options.store });
   const names = Array.from({ length: options.stops }, (_, n) => `stop ${n}`);

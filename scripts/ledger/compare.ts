@@ -50,7 +50,7 @@ export function brokenIn(events: readonly Event[]): readonly UsageTotals[] {
   return countedIn(events.filter(({ event_type }) => event_type !== "step.generated")).map(({ usage }) => usage);
 }
 
-/** Whether the stream said what was sent: an answer without input is one that nobody heard of. */
+/** Whether the stream had reported its input tokens; an answer without input was never reported. */
 export function isTold({
   input_tokens,
   cache_read_input_tokens: read,

@@ -27,7 +27,7 @@ const LYING = [
   "trace=fsync,fdatasync,sync_file_range",
 ].concat("-e", "inject=fsync,fdatasync,sync_file_range:retval=0");
 
-/** Writes to a store on a disk of its own and cuts its power, again and again; each time the disk goes on as it was. */
+/** Writes to a store on a disk of its own and cuts its power, again and again; each time the disk continues as it was. */
 export async function cutPower({
   store,
   cuts,

@@ -46,7 +46,7 @@ function mounted(folder: string, image: string): Disk {
   mkdirSync(mountPoint);
   const device = run("losetup", "--find", "--show", image).trim();
   try {
-    // Without the commit every five seconds that would save what nobody asked to be saved.
+    // Without ext4's commit every five seconds, which would also save data that was not synced.
     run("mount", "-o", "commit=600,noatime", device, mountPoint);
   } catch (error) {
     run("losetup", "--detach", device);

@@ -79,7 +79,7 @@ test.each<[string, Partial<FuzzAnswer>, Partial<FuzzRequest>, RegExp | undefined
   else expect(problems).toBe("");
 });
 
-test("a server that cannot even make the things to ask for is no pass", async () => {
+test("a server on which no resources can be created fails the campaign", async () => {
   const url = await described({ error: {} }, 500);
   await expect(runCampaign({ url, keys: { admin: "key" }, requests: 5, seed: 1 })).rejects.toThrow(/answered 500/);
 });

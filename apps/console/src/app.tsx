@@ -31,7 +31,7 @@ export function App({ client, linkKey }: { client: Client; linkKey: string | und
   // A separate query client for each login, because another key may not see the same data.
   const [api, queries] = useMemo(
     () => [createApi(client), createQueries(refused)] as const,
-    // oxlint-disable-next-line exhaustive-deps -- made anew with each login.
+    // oxlint-disable-next-line exhaustive-deps -- created again with each login.
     [client, isIn],
   );
   if (isIn === undefined) return null;

@@ -119,7 +119,7 @@ describe("the view of a session", () => {
     expect(view.runs).toHaveLength(1);
   });
 
-  test("an event of an unknown type is shown by its name and the rest goes on", () => {
+  test("an event of an unknown type is shown by its name and the rest continues", () => {
     const view = viewOf(prompt, { event_type: "vault.opened", data: { x: 1 } }, started, step(1));
     expect(view.items.map(({ kind }) => kind)).toEqual(["unknown", "prompt", "step"]);
   });

@@ -99,7 +99,8 @@ describe("a file that cannot be used", () => {
       db.exec(`drop view if exists ${name}`);
     const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
     const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];
-    db.exec("drop index sessions_unknown_effect");
+    db.exec("drop index sessions_unknown_effect; drop index events_rare");
+    db.exec("create index events_type on events (event_type); create index runs_started on runs (session_id)");
     for (const name of [...added, "reserved_until", "has_unknown_effect", "opened_by"])
       db.exec(`alter table sessions drop column ${name}`);
     for (const name of [...added, ...parts]) db.exec(`alter table runs drop column ${name}`);

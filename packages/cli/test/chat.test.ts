@@ -10,7 +10,7 @@ function talk(folder: string, ...args: readonly string[]): Started & { type(line
   return { ...started, type: (line) => void started.child.stdin?.write(`${line}\n`) };
 }
 
-test("a conversation goes on from line to line, in one session", async () => {
+test("a conversation continues from line to line, in one session", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   chat.type(`Hello ${script([{ text: "Good day." }])}`);
@@ -102,7 +102,7 @@ test("text typed while the model works does not hide a later question", async ()
   expect(await chat.ended).toMatchObject({ code: 0 });
 });
 
-test("/fork goes on in a copy", async () => {
+test("/fork continues in a copy", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   chat.type(script([{ text: "One." }]));

@@ -37,7 +37,7 @@ test.each([
 });
 
 test.each([["sessions", "list"], ["run", "Hello"], ["chat"], ["keys", "make", "x"], ["serve", "--port", "0"]])(
-  "a file that is no database is named by skein %s",
+  "skein %s reports a file that is not a database",
   async (...args) => {
     const folder = dataFolder();
     const file = join(folder, "notes.db");
@@ -83,7 +83,7 @@ test("the commands that it proposes can be pasted into a shell", async () => {
 });
 
 test.each(["--version", "--help", "sessions --help", "run --help"])(
-  "skein %s into a pipe that nobody reads is no error",
+  "skein %s into a closed pipe is not an error",
   (line) => {
     const { stderr } = spawnSync("sh", ["-c", `'${process.execPath}' '${bin}' ${line} | true`], { encoding: "utf8" });
     expect(stderr).toBe("");

@@ -136,13 +136,13 @@ describe("skein run", () => {
     expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining("42") });
   });
 
-  test("--session goes on, in another process", async () => {
+  test("--session continues, in another process", async () => {
     const folder = dataFolder();
     const first = await skein(folder, "run", script([{ text: "First." }]));
     const session = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
     const second = await skeinProcess(folder, "run", script([{ text: "Second." }]), "--session", session);
     expect(second).toMatchObject({ code: 0, out: "Second.\n" });
-    // There is nothing to go on with, so it shows what was answered.
+    // There is nothing to continue with, so it shows what was answered.
     const again = await skein(folder, "run", "--session", session);
     expect(again).toMatchObject({
       code: 0,
@@ -153,7 +153,7 @@ describe("skein run", () => {
     expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });
   });
 
-  test("a run that waits says for what and how to answer, and goes on afterwards", async () => {
+  test("a run that waits says for what and how to answer, and continues afterwards", async () => {
     const folder = dataFolder();
     const call = { name: "deploy", input: { to: "production" }, id: "toolu_deploy" };
     const steps = [{ tools: [call] }, { text: "Result: $LAST" }];
@@ -179,7 +179,7 @@ describe("skein run", () => {
     expect(prompted).toMatchObject({ code: 2, err: expect.stringContaining('belongs to the agent "Tester"') });
   });
 
-  test("Ctrl-C cancels the run, and the session can go on", async () => {
+  test("Ctrl-C cancels the run, and the session can continue", async () => {
     const folder = dataFolder();
     const started = start(folder, ["run", script([{ text: "Long story.", chunk: 4, hang: { afterChunks: 1 } }])]);
     await started.says("Long");
@@ -211,7 +211,7 @@ describe("skein run", () => {
     expect((await started.ended).code).toBe(130);
   });
 
-  test("SIGTERM leaves the run as it is, and another process goes on with it", async () => {
+  test("SIGTERM leaves the run as it is, and another process continues with it", async () => {
     const folder = dataFolder();
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());

@@ -52,7 +52,7 @@ test("run, sessions and runs work on a server as they do on a store", async () =
   expect(await json("sessions", "list")).toMatchObject([{ id }]);
 });
 
-test("a run on a server that waits is answered from here, and the run goes on", async () => {
+test("a run on a server that waits is answered from here, and the run continues", async () => {
   const folder = dataFolder();
   const server = await testServer({
     data: join(folder, "data"),

@@ -73,7 +73,7 @@ test.skipIf(!hasScript)("with NO_COLOR there are none", async () => {
   expect(seen).toContain("Completed");
 });
 
-test.skipIf(!hasScript)("what takes longer than a second shows that it goes on", async () => {
+test.skipIf(!hasScript)("what takes longer than a second shows that it continues", async () => {
   const { seen } = await onTerminal(["run", script([{ text: "Late.", delayMs: 1600 }])]);
   expect(seen).toMatch(/Waiting for the model \(1 s\)/);
   expect(seen).toContain("Late.");

@@ -52,7 +52,7 @@ test("the calls are typed from the route table, and errors have their code", asy
   expect(await client.home()).toMatch(/<h1>Skein/);
 });
 
-test("follow goes on over connections that are cut, without a gap or a repeat", async () => {
+test("follow continues over connections that are cut, without a gap or a repeat", async () => {
   const { url, key } = await testServer({ store: `sqlite:${folder()}/skein.db` });
   const { url: through, slam, passed } = await door(url);
   const direct = createClient({ url, apiKey: key });

@@ -7,12 +7,15 @@ import { createEventSource } from "eventsource-client";
 import { expect, onTestFinished, test } from "vitest";
 import { finished, frames, say, session, testServer } from "../../server/test/world.ts";
 
-// A stream that only our own client reads may be wrong in the same way on both sides, so other people's clients read it here.
+// Server and client could share a mistake, so clients of others read the stream here.
 
-/** What a client makes of a frame. */
+/** A frame as a client reads it. */
 type Read = readonly [id: string, event: string, data: string];
 
-/** Everything that a line of text could trip over: breaks of all kinds, colons, spaces, marks and letters of several bytes. */
+/**
+ * Characters that could break a line-based format: line breaks of all kinds, colons, spaces, marks and multi-byte
+ * letters.
+ */
 const TEXT = [
   "\r\n\r\ndata: no field\nid: 7\r\rretry: 1\n",
   ": no comment",
@@ -25,7 +28,7 @@ const TEXT = [
   "🌍".repeat(50_000),
 ].join("\n");
 
-/** A session whose log has all that, and the log as the JSON list has it. */
+/** A session whose log contains these characters, and its events as JSON. */
 async function hostileSession() {
   const server = await testServer();
   const { path } = await session(server.call);
@@ -45,8 +48,8 @@ function typesOf(log: readonly Read[]): readonly string[] {
 }
 
 /**
- * Hands requests on with the key, for clients that cannot set a header, as in a browser. The first connections are cut after
- * so many bytes each.
+ * A proxy that adds the key, for clients that cannot set a header. It cuts the first connections after a number of
+ * bytes each.
  */
 async function withKey({ url, key }: { url: string; key: string }, cuts: readonly number[] = []): Promise<string> {
   const { port } = new URL(url);
@@ -75,7 +78,7 @@ async function withKey({ url, key }: { url: string; key: string }, cuts: readonl
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 }
 
-/** What a program prints as one JSON line, or its complaint. */
+/** The JSON line that a program prints, or its error output. */
 async function printed(command: string, args: readonly string[]): Promise<unknown> {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -101,7 +104,7 @@ test("eventsource, the package, reads the same frames as the list has events", a
   expect(read).toEqual(expected);
 });
 
-test("eventsource-client reads the same, and goes on where it was after a cut", async () => {
+test("eventsource-client reads the same, and continues where it was after a cut", async () => {
   const { path, expected, ...server } = await hostileSession();
   const cuts = [700, 2000, 300_000, 400_001];
   const url = await withKey(server, cuts);

@@ -267,7 +267,7 @@ test.each([
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("a session that is at the destination already with the same content is no conflict, and undo leaves it there", async () => {
+test("a session that exists at the destination with the same content is not a conflict, and undo leaves it there", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away }, optionsFor(data));

@@ -54,7 +54,7 @@ export const ErrorCode = z.enum([
   "over_limit",
   /** This machine has no sandbox in which a statement could run. */
   "sandbox_missing",
-  /** A secret cannot be opened: its key is not there, or it was changed. */
+  /** A secret cannot be opened: its key is missing, or the secret was changed. */
   "secret_sealed",
   /** A package that this needs is not installed. */
   "not_installed",

@@ -1,4 +1,4 @@
-/** The name that was probably meant, if one is near: at most two letters are other ones, missing, too many or swapped. */
+/** The most similar known name, if at most two letters are changed, missing, added or swapped. */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
   const most = word.length < 4 ? 1 : 2;
   const near = names.map((name) => ({ name, steps: steps(word, name) })).filter((one) => one.steps <= most);

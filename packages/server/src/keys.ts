@@ -100,7 +100,7 @@ export function allows(principal: Pick<Principal, "scopes">, scope: KeyScope): b
   return principal.scopes.some((given) => ALLOWS[given].includes(scope));
 }
 
-/** Whether a caller sees the system prompts of agents: whoever may run agents could ask them for it anyway. */
+/** Whether a caller sees the system prompts of agents: a caller who may run agents could ask them for it anyway. */
 export function seesPrompts(caller: Pick<Principal, "scopes">): boolean {
   return allows(caller, "run");
 }

@@ -50,7 +50,7 @@ test("readers that do not read, read slowly, or disconnect are cut, without an e
   const seen = await healthy;
   expect(seen.map(({ id }) => Number(id))).toEqual(Array.from({ length: written + 2 }, (_, at) => at + 1));
   await expect.poll(() => metric("skein_streams_open"), { timeout: 30_000 }).toBeLessThanOrEqual(1);
-  // What was cut goes on where it was.
+  // What was cut continues where it was.
   const rest = await frames(`${server.url}${path}/events?after=${written}`, {
     headers: { "x-api-key": server.key },
     isLast: ({ data }) => data.data["title"] === "the last",

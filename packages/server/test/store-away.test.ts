@@ -59,7 +59,7 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
   ];
 
   postgres.freeze();
-  // The first round finds out that it hangs, the second one is told at once; both while the run goes on being driven.
+  // The first round finds out that it hangs, the second one is told at once; both while the run continues being driven.
   for (const round of [1, 2]) {
     const asked = everything(round);
     const open = [timed("GET", "/health"), timed("GET", "/ready"), timed("GET", "/api/v1/health")];

@@ -78,7 +78,7 @@ export interface Container {
   readonly skills: readonly JsonObject[] | null;
 }
 
-/** The answer to a call, as the API sends it when nobody streams. */
+/** The answer to a call that does not stream. */
 export interface AssistantMessage {
   readonly id: string;
   readonly type: "message";

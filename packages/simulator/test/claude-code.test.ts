@@ -47,7 +47,7 @@ async function run(prompt: string, options: Options): Promise<{ messages: SDKMes
 
 const play = (...steps: Step[]): string => `Please do it. ${script(steps, "claude-code")}`;
 
-test("a scripted turn runs real tools, and a resumed session goes on", async () => {
+test("a scripted turn runs real tools, and a resumed session continues", async () => {
   const { simulator } = await rig();
   await writeFile(join(home, "note.txt"), "the yarn is blue\n");
   const prompt = play(

@@ -25,7 +25,7 @@ describe("errors", () => {
     expect(simulator.ledger.totals().outcomes).toMatchObject({ faulted: 2, answered: 0 });
   });
 
-  test("an error with `times` is over after so many calls, and a client that repeats gets the answer", async () => {
+  test("an error with `times` ends after that many calls, and a client that retries gets the answer", async () => {
     const { simulator } = await rig();
     const client = clientOf(simulator, 2);
     const body = play({ text: "at last", error: { status: 529, times: 2, headers: { "retry-after-ms": "1" } } });
@@ -62,7 +62,7 @@ describe("streams that break", () => {
     expect(textOf(await client.messages.create(body))).toBe("one two three");
   });
 
-  test("a cut ends the connection after exactly so many bytes", async () => {
+  test("a cut ends the connection after exactly this many bytes", async () => {
     const { simulator } = await rig();
     const body = JSON.stringify({ ...play({ text: "a long answer", cut: { afterBytes: 500 } }), stream: true });
     const response = await fetch(`${simulator.url}/v1/messages`, { method: "POST", headers: HEADERS, body });

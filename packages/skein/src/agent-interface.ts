@@ -80,7 +80,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Like `run`, as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
   text(prompt: Content, options?: RunOptions<Tools> & { readonly format?: Format }): AsyncIterable<string>;
   /**
-   * Answers calls that a run waits for, its subagents' included, and goes on with it.
+   * Answers calls that a run waits for, its subagents' included, and continues with it.
    *
    * The result has the disposition of each answer. If all of them are refused, this is an error (`not_awaiting`).
    */

@@ -71,7 +71,7 @@ export interface CatalogDeps {
   readonly now?: () => number;
 }
 
-/** How long what is known of the models of a tenant is taken for true. */
+/** How long the known models of a tenant are cached. */
 const FRESH_MS = 2000;
 
 /** A model of the store, with the text of its key. */

@@ -1,4 +1,4 @@
-/** What a model or its server may do wrong, with every adapter: a clear error or a result that the model can read, and a session that goes on. */
+/** What a model or its server may do wrong, with every adapter: a clear error or a result that the model can read, and a session that continues. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createMemoryStore, createModels, defineTool } from "@skein/core";
 import type { Event, ModelSettings } from "@skein/protocol";

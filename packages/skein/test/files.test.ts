@@ -24,7 +24,7 @@ const charting = (name: string, content: string) => [
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action).map(({ actionData }) => actionData);
 
-test("what code execution makes is downloaded, kept and registered, and belongs to its run alone", async () => {
+test("files of code execution are downloaded, stored and registered, and belong to their run", async () => {
   const files = await folder();
   const { agent, simulator } = await simulatedAgent({ ...coding, files });
   const first = await agent.run(scripted("One", charting("chart.png", "PNG one")));
@@ -115,7 +115,7 @@ test("a file is fetched up to the limit, and refused beyond it", async () => {
   });
 });
 
-test("without a place for files the run says so instead of losing them silently", async () => {
+test("without a file store the run reports it instead of losing files silently", async () => {
   const { agent } = await simulatedAgent(coding);
   const result = await agent.run(scripted("Nowhere", charting("a.csv", "1,2")));
   expect(result).toMatchObject({ finalAnswer: "Made a.csv", error: null });

@@ -61,14 +61,14 @@ test.each([
   ["with an interrupted finish", [...HELLO, finish("interrupted")]],
   ["with an error and then a finish", [...HELLO, { type: "error", error: "overloaded" }, finish("stop", "stop")]],
   ["with an end that nobody said", [...HELLO, finish("other")]],
-])("a stream %s is no answer: it is asked for again, and then the run fails", async (_, parts) => {
+])("a stream %s is not an answer: it is retried, and then the run fails", async (_, parts) => {
   const { model, asked } = provider(...parts);
   const result = await agentWith(model).run("Hi");
   expect(result.error).not.toBeNull();
   expect(asked).toHaveLength(2);
 });
 
-test("what is no model object is rejected when the agent first runs", async () => {
+test("an invalid model object is rejected when the agent first runs", async () => {
   await expect(agentWith({ model: { specificationVersion: "v2" } } as never).run("Hi")).rejects.toThrow(
     "LanguageModelV4",
   );

@@ -8,6 +8,7 @@ import { createAgent } from "skein";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { checkModelSettings, createModelCatalog } from "../src/model-catalog.ts";
 import { tryModel } from "../src/model-trial.ts";
+import { type SentRequest, typeProblems } from "./request-types.ts";
 
 let simulator: Simulator;
 beforeAll(async () => {
@@ -62,6 +63,9 @@ const steps = (answer: string): readonly Step[] => [
 
 const gemini = (name: string) => createGoogle({ baseURL: `${simulator.url}/v1beta`, apiKey: "k" })(name);
 
+/** The requests of all sessions that change their model. */
+const sent: SentRequest[] = [];
+
 const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));
 
 test.each(pairs)(
@@ -89,6 +93,7 @@ test.each(pairs)(
         sessionId = result.sessionId;
       }
       const calls = simulator.ledger.calls({ label });
+      sent.push(...calls);
       expect(calls.map(({ outcome }) => outcome)).toEqual(calls.map(() => "answered"));
       const { items } = await (await agent.sessions()).runs(sessionId ?? "");
       const total = (key: "input_tokens" | "output_tokens" | "cache_read_input_tokens") =>
@@ -206,6 +211,7 @@ test.each([
       sessionId = result.sessionId;
     }
     const calls = simulator.ledger.calls({ label });
+    sent.push(...calls);
     expect(calls.map((call) => call.kind)).toEqual(["messages", "messages", kind, kind, "responses", "responses"]);
     // The signed thinking of Claude is read by Claude anywhere.
     expect(JSON.stringify(calls[2]?.request)).toContain("I should look.");
@@ -219,6 +225,15 @@ test.each([
   } finally {
     await agent.close();
   }
+});
+
+test("every request of these sessions fits the types of its provider's own SDK", { timeout: 60_000 }, () => {
+  expect(sent.length).toBeGreaterThan(pairs.length * 5);
+  expect(new Set(sent.map(({ kind }) => kind)).size).toBe(6);
+  const wrong = { kind: "responses", request: { model: "gpt-6", stream: true, input: [{ type: "nothing" }] } };
+  const problems = typeProblems([...sent, wrong]);
+  expect(problems).toMatch(/nothing/);
+  expect(problems.split("\n").filter((line) => line.startsWith("requests.ts"))).toHaveLength(1);
 });
 
 test.each([

@@ -27,7 +27,7 @@ test("two agents of one name are rejected, but one agent may be used by several 
   expect(() => codeOf({ agents: [using("A"), using("A")] })).toThrow(/the name "A"/);
 });
 
-test("an address of the model that is none is refused before anything is opened", () => {
+test("an invalid address of the model is rejected before anything is opened", () => {
   expect(() => serveSettings({}, readConfig({ ANTHROPIC_BASE_URL: "localhost:4010" }))).toThrow(/ANTHROPIC_BASE_URL/);
 });
 

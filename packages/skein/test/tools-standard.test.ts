@@ -34,7 +34,7 @@ test("an agent with the standard tools does real work in its folder", async () =
   expect(policies).toContainEqual(["Grep", "repeatable"]);
 });
 
-test("what a tool refuses is a result that says so, and the run goes on", async () => {
+test("what a tool refuses is a result that says so, and the run continues", async () => {
   const place = folder();
   writeFileSync(join(place, "a.txt"), "x");
   const { agent } = await simulatedAgent({ tools: await standardTools({ folder: place }) });
@@ -83,7 +83,7 @@ test("a cancel ends a running command and all it started within a second", async
   expect(performance.now() - started).toBeLessThan(1000);
 });
 
-test("AskUserQuestion pauses the run with its questions, and goes on with the answer", async () => {
+test("AskUserQuestion pauses the run with its questions, and continues with the answer", async () => {
   const { agent } = await simulatedAgent({ tools: await standardTools({ folder: folder() }) });
   const questions = [
     { question: "Which colour?", header: "Colour", options: [{ label: "Red" }, { label: "Blue" }], multiSelect: false },

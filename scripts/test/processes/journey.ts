@@ -1,4 +1,4 @@
-/** What people do with Skein, one thing after the other, for whoever watches which addresses it calls. */
+/** A typical use of Skein, step by step, while a test watches which addresses it calls. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";

@@ -3,11 +3,11 @@ import { useState } from "react";
 import { visibleLine } from "../text/safe-text.ts";
 import { useSize } from "../ui/use-size.ts";
 
-/** One bar: its parts stand on each other in the order of the series. */
+/** One bar. Its parts are stacked in the order of the series. */
 export interface Bar {
   readonly key: string;
   readonly label: string;
-  /** What stands below the bar; empty for most of them. */
+  /** The label below the bar; empty for most bars. */
   readonly tick: string;
   readonly values: readonly number[];
   readonly isUnfinished?: boolean;

@@ -16,7 +16,7 @@ interface InspectorProps extends PanelProps {
   readonly onTab: (tab: InspectorTab) => void;
 }
 
-/** What is known of a session beside its transcript. The tab stands in the address. */
+/** Information about a session beside its transcript. The tab is in the URL. */
 export function Inspector({ tab, onTab, ...panel }: InspectorProps) {
   const { view } = panel;
   const unknown = [...view.calls.values()].filter(({ state }) => state === "unknown").length;

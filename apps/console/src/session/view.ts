@@ -200,7 +200,7 @@ export function emptyView(): SessionView {
   };
 }
 
-/** Where an item stands: its key, its place in the log, its time. */
+/** The position of an item: its key, its sequence in the log, its time. */
 export function placeOf(event: Event): { key: string; version: number; sequence: number; at: number } {
   return { key: `e${event.sequence}`, version: 0, sequence: event.sequence, at: Date.parse(event.created_at) };
 }

@@ -8,7 +8,7 @@ import { type ListedRow, sourceName } from "./listed-row.ts";
 /** Shorter words are in nearly every session. */
 const SHORTEST = 2;
 
-/** Sessions of other agents in which the words stand, each once, with the best place in it. */
+/** Sessions of other agents that contain the words, each once, with its best match. */
 export function useHistorySearch(
   search: string,
   source: string | undefined,

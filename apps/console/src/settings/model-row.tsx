@@ -94,7 +94,7 @@ const KEYS: Readonly<Record<NonNullable<Model["key"]>, string>> = {
   none: "without a key",
 };
 
-/** How the model is reached, in words; for those who are not told, its provider. */
+/** The model's address and key in words; for callers who may not see them, its provider. */
 function reachedBy({ provider, settings, key }: Model): string {
   const parts = [
     settings?.adapter ?? provider,

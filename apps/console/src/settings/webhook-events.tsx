@@ -17,7 +17,7 @@ interface WebhookEventsProps {
   readonly onSave: (events: WebhookEvent[]) => void;
 }
 
-/** What a webhook is told about. */
+/** The events of a webhook. */
 export function WebhookEvents({ chosen, onSave }: WebhookEventsProps) {
   const [events, setEvents] = useState<readonly WebhookEvent[]>(chosen);
   return (

@@ -10,7 +10,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { fullTime } from "../ui/times.ts";
 
-/** Places that are told about sessions and runs, and what they were told. */
+/** Webhooks, and their deliveries. */
 export function WebhooksSection() {
   const api = useApi();
   const queries = useQueryClient();

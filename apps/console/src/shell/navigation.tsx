@@ -104,7 +104,7 @@ function ActiveList({ active, path }: { active: readonly Session[]; path: string
   );
 }
 
-/** What waits for a person stands before what runs by itself. */
+/** Sessions that wait for a person come before running ones. */
 function rank(session: Session): number {
   return session.activity === "awaiting" ? 0 : 1;
 }

@@ -11,7 +11,7 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 /** The second, if the page has not heard of the server's health yet. */
 const NO_CONNECTION = /No connection for|The server cannot be reached/;
 
-/** What goes wrong around a page, one after the other on a server of its own: the page says what happened, and goes on. */
+/** What goes wrong around a page, one after the other on a server of its own: the page says what happened, and continues. */
 describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
   let world: World;
   beforeAll(async () => {

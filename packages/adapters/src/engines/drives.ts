@@ -11,7 +11,7 @@ export interface DrivesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** A session that was claimed: when the lease was asked for, and how it is to be driven. */
+/** A claimed session: when the lease was requested, and the options of the drive. */
 interface Beginning extends Pick<Claimed, "lease" | "lastSequence"> {
   readonly asked: number;
   readonly begins?: boolean;

@@ -26,10 +26,10 @@ export function createCloudSender(client: CloudClient): MessagesSender {
  * Makes the connections of a cloud's client in the same way as for other models, so that failures have the same
  * messages.
  */
-export function cloudFetch(hint: string, fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch {
+export function cloudFetch(hint: string, send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
-    const response = await sent(url, init ?? {}, { rejected: rejectedByCloud, hint, fetch });
+    const response = await sent(url, init ?? {}, { send, rejected: rejectedByCloud, hint });
     checkStream(response, url);
     return response;
   };

@@ -1,4 +1,5 @@
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
+import type { Answer } from "./http-request.ts";
 
 /** An error in the format of OpenAI's APIs, which most compatible servers use too. */
 interface ToldError {
@@ -8,7 +9,7 @@ interface ToldError {
 }
 
 /** A request that was rejected. Nothing of our key or of our headers is in it. */
-export function rejectedRequest({ status, headers }: Response, text: string): ModelFailure {
+export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "headers">, text: string): ModelFailure {
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);
   return new ModelFailure(
@@ -43,7 +44,7 @@ export function cutStream(): ModelFailure {
 }
 
 /** Rejects an answer that is not from a model: a web page at a wrong address, or the error page of a proxy. */
-export function checkStream({ headers }: Response, url: string): void {
+export function checkStream({ headers }: Pick<Answer, "headers">, url: string): void {
   const type = headers.get("content-type") ?? "";
   if (!type.startsWith("text/html")) return;
   throw new ModelFailure(
@@ -87,7 +88,7 @@ function isRetryable(status: number | undefined, code: string): boolean {
 }
 
 /** How long the server asks to wait: milliseconds, seconds or a date. */
-function retryAfterOf(headers: Headers): number | undefined {
+function retryAfterOf(headers: Answer["headers"]): number | undefined {
   const ms = Number(headers.get("retry-after-ms") ?? Number.NaN);
   if (Number.isFinite(ms) && ms > 0) return ms;
   const text = headers.get("retry-after");

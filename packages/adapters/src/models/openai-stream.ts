@@ -9,6 +9,7 @@ import {
   createAnswerStream,
 } from "@skein/core";
 import { brokenRequest, checkStream, rejectedRequest } from "./failures-of-openai.ts";
+import { type Sender, httpRequest } from "./http-request.ts";
 import { eachEvent, sent, watched } from "./stream-request.ts";
 
 /** One of OpenAI's APIs, which differ in their address, their body and how their stream is read. */
@@ -28,7 +29,8 @@ const HINT = "Check the network and the address of the model.";
 
 /** Makes one request and reads its answer. */
 export function openAiCall(api: OpenAiApi): Model["call"] {
-  const { address, apiKey, silenceMs = SILENCE_MS, fetch, abilities, prepare, read } = api;
+  const { address, apiKey, silenceMs = SILENCE_MS, abilities, prepare, read } = api;
+  const send: Sender = api.fetch ?? httpRequest;
   const headers = {
     "content-type": "application/json",
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
@@ -40,7 +42,7 @@ export function openAiCall(api: OpenAiApi): Model["call"] {
       return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {
         const body = JSON.stringify(prepare(call).body);
         const request = { method: "POST", headers, body, signal: watch.signal };
-        const response = await sent(address, request, { rejected: rejectedRequest, hint: HINT, fetch });
+        const response = await sent(address, request, { send, rejected: rejectedRequest, hint: HINT });
         checkStream(response, address);
         await eachEvent(response, watch, (data) => reader.add(data));
         return reader.end();

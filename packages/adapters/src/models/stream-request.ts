@@ -1,5 +1,6 @@
 import { ModelFailure } from "@skein/core";
 import { createParser } from "eventsource-parser";
+import type { Answer } from "./http-request.ts";
 
 /** Ends a request if nothing arrives for this long. */
 export interface Watch {
@@ -20,7 +21,10 @@ export async function watched<Result>(
   try {
     return await request({ signal: stop.signal, heard: () => void timer.refresh() });
   } catch (error) {
-    if (stop.signal.aborted && !signal.aborted)
+    const isSilent = stop.signal.aborted && !signal.aborted;
+    // An answer that nobody reads to its end would keep its connection.
+    stop.abort();
+    if (isSilent)
       throw new ModelFailure(
         { code: "silence", message: `The model sent nothing for ${silenceMs / 1000} seconds.` },
         { retryable: true },
@@ -32,29 +36,29 @@ export async function watched<Result>(
   }
 }
 
-interface Sending {
-  readonly rejected: (response: Response, text: string) => unknown;
+interface Sending<Asked, Got> {
+  /** Makes the connection: `httpRequest`, or a `fetch`. */
+  readonly send: (url: string, request: Asked & { readonly redirect: "manual" }) => Promise<Got>;
+  readonly rejected: (answer: Got, text: string) => unknown;
   readonly hint: string;
-  /** Makes the connection. Default: the runtime's own `fetch`. */
-  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** The answer to a request. A request that the provider rejects throws what `rejected` makes of the response. */
-export async function sent(
+/** The answer to a request. A request that the provider rejects throws what `rejected` makes of the answer. */
+export async function sent<Asked extends { readonly signal?: AbortSignal | null | undefined }, Got extends Answer>(
   url: string,
-  request: RequestInit,
-  { rejected, hint, fetch = globalThis.fetch }: Sending,
-): Promise<Response> {
-  let response: Response;
+  request: Asked,
+  { send, rejected, hint }: Sending<Asked, Got>,
+): Promise<Got> {
+  let answer: Got;
   try {
     // A redirect would take the key to another address.
-    response = await fetch(url, { ...request, redirect: "manual" });
+    answer = await send(url, { ...request, redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;
     throw unreachable(new URL(url).origin, error, hint);
   }
-  if (response.ok) return response;
-  throw rejected(response, await response.text());
+  if (answer.ok) return answer;
+  throw rejected(answer, await answer.text());
 }
 
 /** Codes of addresses where no server listens, or whose name does not exist: usually the address is wrong. */
@@ -71,26 +75,21 @@ function unreachable(origin: string, error: unknown, hint: string): ModelFailure
   );
 }
 
-/** Passes the body of a response on in chunks. An error of the callback ends the request. */
-export async function eachChunk({ body }: Response, watch: Watch, take: (chunk: Uint8Array) => void): Promise<void> {
-  const reader = body?.getReader();
-  if (!reader) return;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      watch.heard();
-      if (done) return;
-      take(value);
-    }
-  } catch (error) {
-    await reader.cancel().catch(() => {});
-    throw error;
+/** Passes the body of an answer on in chunks. An error of the callback ends the request. */
+export async function eachChunk(
+  { body }: Pick<Answer, "body">,
+  watch: Watch,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  for await (const chunk of body ?? []) {
+    watch.heard();
+    take(chunk);
   }
 }
 
-/** Hands on each server-sent event of a response: its name, if it has one, and its data. */
+/** Hands on each server-sent event of an answer: its name, if it has one, and its data. */
 export async function eachEvent(
-  response: Response,
+  answer: Pick<Answer, "body">,
   watch: Watch,
   take: (data: string, event: string | undefined) => void,
 ): Promise<void> {
@@ -98,5 +97,5 @@ export async function eachEvent(
   // The clients' own streams are not used: they nest several iterators, and cost more processor time than the call
   // itself.
   const { feed } = createParser({ onEvent: ({ event, data }) => take(data, event) });
-  await eachChunk(response, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
+  await eachChunk(answer, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
 }

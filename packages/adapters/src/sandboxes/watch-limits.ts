@@ -120,7 +120,7 @@ function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** Memory that a process shares with nobody, such as its heap; not its program and libraries. */
+/** The private memory of a process, such as its heap, without its program and libraries. */
 function ownMemoryOf(pid: number): number {
   try {
     const [, resident = "0", shared = "0"] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");

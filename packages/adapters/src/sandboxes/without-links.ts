@@ -23,7 +23,7 @@ import { join } from "node:path";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;
 
-/** The content of a plain file; undefined if it is not there, is no plain file, is too large, or a link is on the way. */
+/** The content of a plain file; undefined if it is missing, not a plain file, too large, or behind a link. */
 export function readWithoutLinks(root: string, path: readonly string[], maximumBytes: number): Uint8Array | undefined {
   return within(root, path, (place) => {
     // A pipe would hold up the server until somebody writes to it.
@@ -57,7 +57,7 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
   return isWritten ?? false;
 }
 
-/** The names in a folder; none if it is not there, or a link is on the way. */
+/** The names in a folder; none if it is missing or behind a link. */
 export function namesWithoutLinks(root: string, path: readonly string[]): readonly string[] {
   return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
 }
@@ -69,7 +69,10 @@ export function removeWithoutLinks(root: string, path: readonly string[]): void 
   });
 }
 
-/** Does something with the last component of a path, in a folder that is held open meanwhile. Undefined: there is no such path. */
+/**
+ * Calls `work` with the last component of a path, in a folder that is held open meanwhile. Undefined if the path does
+ * not exist.
+ */
 function within<Result>(
   root: string,
   path: readonly string[],

@@ -22,7 +22,7 @@ export interface StandardToolsOptions {
   readonly web?: GuardedRequestOptions;
   /**
    * Whether Bash, Read, Write, Edit, Glob and Grep run in a sandbox that sees only the folder and has no network. A server decides
-   * that by its policy; this is for programs without one. `required`: without a sandbox there is no Bash. `off` unless told.
+   * that by its policy; this is for programs without one. `required`: without a sandbox there is no Bash. `off` by default.
    */
   readonly sandbox?: SandboxMode;
 }

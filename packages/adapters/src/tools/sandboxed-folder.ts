@@ -146,7 +146,7 @@ function byDepth(one: FoundFile, other: FoundFile): number {
   return (depths[0] ?? 0) - (depths[1] ?? 0) || (one.path < other.path ? -1 : 1);
 }
 
-/** The first line of a stream, which goes on behind it; undefined if there is none. */
+/** The first line of a stream, which continues behind it; undefined if there is none. */
 async function firstLine(stream: Readable): Promise<string | undefined> {
   let line = "";
   for (;;) {

@@ -37,7 +37,7 @@ function textIn(bytes: Uint8Array, from: number, length: number): string {
   return new TextDecoder().decode(end === -1 ? part : part.subarray(0, end));
 }
 
-/** Takes so many bytes from a stream; undefined if it ends before. */
+/** Reads this many bytes from a stream; undefined if the stream ends before. */
 function taker(stream: AsyncIterable<Uint8Array>): (count: number) => Promise<Uint8Array | undefined> {
   const chunks = stream[Symbol.asyncIterator]();
   let held: Uint8Array[] = [];

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { claudeAgent, createWorld, only, play, spawning } from "./world.ts";
 
-test("a budget that is spent ends the run, and the next one may go on", async () => {
+test("a budget that is spent ends the run, and the next one may continue", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }));
   const step = (n: number) => ({ tools: [{ name: "Bash", input: { command: `echo ${n} >> steps` } }] });

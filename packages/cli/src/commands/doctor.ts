@@ -124,7 +124,7 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** Opening a store that is not there would make it. */
+/** Opening a missing store would create it. */
 function isThere(storeUrl: string): boolean {
   const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
   return file === undefined || existsSync(file);

@@ -44,7 +44,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** Something that was named is not there. */
+/** A named session, file or store does not exist. */
 export class MissingError extends CommandError {
   override readonly name = "MissingError";
 

@@ -1,7 +1,7 @@
 import type { Command, Group, Option } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
 
-/** The text of `skein COMMAND --help`, for a terminal of so many columns. */
+/** The text of `skein COMMAND --help`, for a terminal with this many columns. */
 export function helpOf(command: Command, columns: number): string {
   const { name, summary, words = "", forms = [[words, ""]], options = {}, examples, notes } = command;
   const calls = forms.map(([form, about]) => [
@@ -54,7 +54,7 @@ function sections(columns: number, parts: readonly Section[]): string {
       if (typeof part === "string") return wrapped(part, columns).join("\n");
       const [title, rows] = part;
       const lines = explained(rows, columns);
-      // The one way to call a command stands beside its title.
+      // If a command has one form, it is shown beside the title.
       return title === "Usage:" && lines.length === 1
         ? `${title} ${lines[0]?.trim()}`
         : `${title}\n${lines.join("\n")}`;
@@ -63,7 +63,7 @@ function sections(columns: number, parts: readonly Section[]): string {
     .join("\n");
 }
 
-/** The least that is left for the second column; below that it stands under the first one. */
+/** The smallest width of the second column. With less room its text is put below the first column. */
 const LEAST = 24;
 
 /** Names with what they mean beside them, or below them where there is little room. */

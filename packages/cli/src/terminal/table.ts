@@ -11,7 +11,7 @@ export interface Column {
 /** The indent of columns that are below the others because they do not fit beside them. */
 const INDENT = 2;
 
-/** Rows under titles, each column as wide as its widest cell. Columns for which there is no room stand below the others. */
+/** Rows under titles, each column as wide as its widest cell. Columns that do not fit are put below the others. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly Piece[])[],
@@ -49,7 +49,7 @@ export function printTable(screen: Screen, titles: readonly string[], rows: read
   for (const row of cells) screen.out(`${text(row)}\n`);
 }
 
-/** How a table stands: which columns beside each other, and how wide. */
+/** The layout of a table: which columns are beside each other, and their widths. */
 interface Layout {
   readonly columns: readonly Column[];
   readonly widths: readonly number[];
@@ -57,7 +57,7 @@ interface Layout {
   readonly lines: readonly (readonly number[])[];
 }
 
-/** Which columns stand beside each other: as many as fit, of the last one at least so much. */
+/** The columns that fit beside each other, with a minimum width for the last one. */
 function linesOf(
   widths: readonly number[],
   {

@@ -55,7 +55,7 @@ test.skipIf(!hasScript)("on a terminal nothing of a transcript acts", () => {
   }
 });
 
-test.each(["show 0 --json", "show 0 --all --full"])("a reader that leaves early is no error: %s | head", (command) => {
+test.each(["show 0 --json", "show 0 --all --full"])("a closed output is not an error: %s | head", (command) => {
   const world = createWorld();
   const message = { role: "user", content: "more than a pipe holds ".repeat(20_000) };
   appendFileSync(

@@ -147,7 +147,7 @@ test.skipIf(!hasScript)("a pager has the keyboard for itself", { timeout: 120_00
   );
 });
 
-test.skipIf(!hasScript)("whoever leaves the pager early is back at the prompt", { timeout: 120_000 }, async () => {
+test.skipIf(!hasScript)("leaving the pager early returns to the prompt", { timeout: 120_000 }, async () => {
   const seen = await atPrompt(
     dataFolder(),
     [

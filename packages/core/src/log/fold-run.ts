@@ -251,7 +251,7 @@ function callsIn(content: Content): CallState[] {
     }));
 }
 
-/** People are asked whether a run may go on spending: that is no tool call. */
+/** The question whether a run may continue spending, which is not a tool call. */
 function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][number], openedAt: string) {
   const { cap } = (input ?? {}) as { readonly cap?: unknown };
   return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };

@@ -76,7 +76,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     const known = beginnings.get(sessionId) ?? [];
     beginnings.delete(sessionId);
     if (events[0]?.sequence !== known.length + 1 || known.length + events.length > BEGINNING_LENGTH) return;
-    // A large message is read from the store by whoever wants it: 64 of them would be 2 GB.
+    // Large messages are not kept: 64 of them would be 2 GB. Followers read them from the store.
     if (events.some(({ data }) => longText(data) > 0)) return;
     beginnings.set(sessionId, [...known, ...events]);
     for (const oldest of beginnings.keys()) {

@@ -11,7 +11,7 @@ import {
   type UsageTotals,
 } from "@skein/protocol";
 
-/** The name of the await that asks people whether a run may go on spending. It is an approval without a tool call. */
+/** The name of the await that asks people whether a run may continue spending. It is an approval without a tool call. */
 export const SPEND_AWAIT = "spend";
 
 /** A prompt that was accepted and has not entered the transcript yet. */
@@ -98,7 +98,7 @@ export interface RunState {
   simulatedCalls: number;
   filesGenerated: number;
   /**
-   * The question to people whether the run may go on spending; null if nobody was asked, or the question is answered.
+   * The question to people whether the run may continue spending; null if nobody was asked, or the question is answered.
    */
   spendAsk: {
     readonly toolUseId: string;

@@ -70,7 +70,10 @@ export function interruptedAnswer(
   return { messageId: arrived.messageId, content: arrived.content };
 }
 
-/** The most that a call can have used: an answer of the maximal length and, if the stream told nothing, the whole request written to the cache. */
+/**
+ * The most that a call can have used: an answer of the maximal length and, if the stream reported nothing, the whole
+ * request written to the cache.
+ */
 function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined): Usage {
   if (known && known.model !== null)
     return { ...known.usage, output_tokens: Math.max(known.usage.output_tokens, call.max_tokens) };

@@ -31,7 +31,7 @@ export function startStep(
   const key = spendKey(current, purpose);
   const paid = spending?.(key);
   if (spending && !paid) return runEffects({ kind: "reserve-spend", key, maxTokens: wanted });
-  // Whoever claims the session next asks people, and drives it on when they have answered.
+  // The next worker asks people, and continues the session when they have answered.
   if (paid?.kind === "ask") return sleepUntil(now);
   const ownStep = purpose === "step" || purpose === "summary";
   const step = ownStep && current.stepDone ? current.step + 1 : current.step;

@@ -216,7 +216,7 @@ async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void>
   });
 }
 
-/** The model call that is given up with the session: what its stream has told is known only here. */
+/** The model call that is abandoned with the session: only this process knows what its stream has reported. */
 function handedOver({ state, now }: Batch, { models }: LoopDeps, answer: ArrivingAnswer | undefined): readonly Fact[] {
   const { run } = state;
   const arrived = answer?.soFar();

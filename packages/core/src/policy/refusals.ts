@@ -10,7 +10,7 @@ export interface AskedUse {
   readonly hosts?: readonly string[];
 }
 
-/** Why a key may not run this, as a sentence for whoever asked; undefined if it may. */
+/** The reason why a key may not run this, as a sentence for the caller; undefined if it may. */
 export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefined {
   const { runtimes, tools, models, permissionModes, hosts } = policy;
   const { runtime, permissionMode } = asked;

@@ -1,6 +1,6 @@
 import type { SessionState } from "../log/state.ts";
 
-/** What an agent remembers across sessions. Any method may fail: the failure becomes a fact, and the run goes on without the memory. */
+/** What an agent remembers across sessions. Any method may fail: the failure becomes a fact, and the run continues without the memory. */
 export interface AgentMemory {
   /** The registry name: none, placeholder, full_text. */
   readonly type: string;

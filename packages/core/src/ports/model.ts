@@ -34,7 +34,7 @@ export interface ModelCall {
   readonly model: string;
   readonly sessionId: string;
   readonly system: string;
-  /** The conversation: blocks as they stand in the log, every tool call with its result. */
+  /** The conversation: the blocks of the log, with a result for every tool call. */
   readonly turns: readonly Turn[];
   /** The array that `turns` begins with, if it is the same array in every call of the session and only grows. */
   readonly growing?: readonly Turn[];
@@ -93,7 +93,7 @@ export interface ModelReply {
   readonly content: readonly ContentBlock[];
   readonly stopReason: string | null;
   readonly usage: Usage;
-  /** The provider told no counts: `usage` is measured from what arrived, and the call has no price. */
+  /** The provider sent no counts: `usage` is estimated from the received text, and the call has no price. */
   readonly estimated?: true;
   readonly model: string;
   readonly containerId: string | null;

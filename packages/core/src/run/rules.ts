@@ -46,7 +46,7 @@ export function forcedEnd(state: SessionState, run: RunState, lastProblem?: stri
   return poisoning(run, lastProblem) ?? cancellation(state, run);
 }
 
-/** The end of a cancelled run; undefined for one that may go on. */
+/** The end of a cancelled run; undefined for one that may continue. */
 export function cancellation(state: SessionState, run: RunState): RunEnd | undefined {
   if (!isCancelled(state, run)) return undefined;
   return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
@@ -57,7 +57,7 @@ export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWi
   return resumesWithoutProgress > POISON_AFTER;
 }
 
-/** The end of a run that kills its workers; undefined for one that may go on. `lastProblem` is what the last worker died of, if it could say so. */
+/** The end of a run that kills its workers; undefined for one that may continue. `lastProblem` is what the last worker died of, if it could say so. */
 function poisoning(run: RunState, lastProblem?: string): RunEnd | undefined {
   if (!isPoisoned(run)) return undefined;
   const because = lastProblem === undefined ? "" : ` The last time it ended with: ${lastProblem}`;
@@ -109,7 +109,7 @@ export interface MissingResult {
   readonly content: string;
 }
 
-/** The result of a call whose worker is gone, or whose result nobody will bring any more. */
+/** The result of a call whose worker is gone, or whose result will never come. */
 export const LOST_RESULT: MissingResult = { outcome: "unknown", content: UNKNOWN_OUTCOME };
 
 /** The result of a call that is still open when its run ends. */

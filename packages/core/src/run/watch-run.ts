@@ -28,7 +28,7 @@ export interface WatchedRun {
    * nothing moves there until somebody answers.
    */
   readonly stopsAtWait: "never" | "run" | "session";
-  /** Cancels the run when it aborts. The watching goes on until the run has ended. */
+  /** Cancels the run when it aborts. The watching continues until the run has ended. */
   readonly cancelOn?: AbortSignal | undefined;
 }
 
@@ -42,7 +42,7 @@ type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiti
 export interface SeenRun {
   /** The run that was watched last: the one that read the prompt, or the one that waits. */
   readonly runId: string;
-  /** Null while the watching goes on, or if the reader went away. */
+  /** Null while the watching continues, or if the reader went away. */
   readonly ending: RunEnding | null;
   /** What the run waits for somebody to do, its subagents' awaits included. */
   readonly awaiting: readonly Await[];

@@ -78,7 +78,8 @@ const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
  * Called before a server starts. Rejects a store with secrets that were sealed with a key that the server does not
- * have, unless the operator says that the key is lost. Then records the key that seals from now on, unless told not to.
+ * have, unless the operator says that the key is lost. Then records the key that seals from now on, unless the caller
+ * asks not to.
  */
 export async function checkSealedWith(
   records: Records,

@@ -15,7 +15,7 @@ import type { AppendOptions, Store } from "../ports/store.ts";
 /**
  * The outcome of an answer to an await:
  *
- * - `accepted`: it is in the log, and the run goes on with it;
+ * - `accepted`: it is in the log, and the run continues with it;
  * - `duplicate`: the call was answered before, by this caller or another;
  * - `stale`: the session no longer waits for it, because of a cancel or a timeout;
  * - `refused`: the session never waited for it, or somebody else answers it (a subagent). Reasons: decision 050.

@@ -40,7 +40,7 @@ export interface ForkDeps {
 
 /**
  * Everything that a fork begins with: the transcript up to one message, every call in it answered, and for a Claude
- * Code session its own transcript as well, so that the fork goes on from our log alone. Reasons: decision 009.
+ * Code session its own transcript as well, so that the fork continues from our log alone. Reasons: decision 009.
  */
 export function forkFacts(
   parent: SessionState,

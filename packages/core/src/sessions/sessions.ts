@@ -24,6 +24,8 @@ import { answerProblem } from "./content-problem.ts";
 import { type DriverRequests, type Key, createDriverRequests } from "./driver-requests.ts";
 import { parseInput } from "./parse-input.ts";
 import { fold, foldAll, restore } from "../log/fold.ts";
+import { project } from "../log/projection.ts";
+import { applyChanges } from "../memory-store/memory-tables.ts";
 import type { FollowOptions } from "../log/followers.ts";
 import { forgetParked } from "../run/parking.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
@@ -180,8 +182,9 @@ export function createSessions({
 
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
     const { id, fact } = created(agent, options);
-    const { events } = await store.append(id, [event(fact)], { expect: 0, ...(key && { key }) });
-    return get(events[0]?.session_id ?? id);
+    const { events, repeated } = await store.append(id, [event(fact)], { expect: 0, ...(key && { key }) });
+    // A new session is what its first event says. Only one that was there before has to be read.
+    return repeated ? get(events[0]?.session_id ?? id) : applyChanges(undefined, project(events)).session;
   }
 
   async function begin(

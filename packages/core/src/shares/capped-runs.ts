@@ -43,7 +43,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     return state;
   }
 
-  /** Counts what was spent, and gives the places back unless the run goes on, here or with another worker. */
+  /** Counts what was spent, and gives the places back unless the run continues, here or with another worker. */
   async function settle(
     claimed: Claimed,
     { caps, spending }: Record<"caps" | "spending", readonly Cap[]>,

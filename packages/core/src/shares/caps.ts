@@ -4,7 +4,7 @@ import { policyOf } from "../policy/policy.ts";
 /** Whom a run belongs to, as far as caps depend on it. */
 export interface RunOwner {
   readonly tenant: string;
-  /** The key that asked for the run; null if nobody did over HTTP. */
+  /** The key that asked for the run; null if it was not requested over HTTP. */
   readonly keyName: string | null;
   readonly agentName: string;
 }

@@ -40,7 +40,7 @@ export interface FairQueueOptions {
 /** The tenant of a place before its real tenant is known. It does not count as a further tenant. */
 export const UNKNOWN_TENANT = "";
 
-/** How many times what stays free one tenant may have, if there are others. */
+/** If there are several tenants, one of them may have at most this many times what stays free. */
 const SHARE = 3;
 
 interface Waiter {
@@ -50,7 +50,7 @@ interface Waiter {
 
 interface Line {
   held: number;
-  /** Counts services of all tenants. */
+  /** Counts how often any tenant got a place, to know who was served longest ago. */
   servedAt: number;
   readonly waiting: Waiter[];
 }
@@ -66,7 +66,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   let first: string | undefined;
   let several = false;
 
-  /** A new tenant stands before the tenant that was served last, and behind everybody who has waited longer. */
+  /** A new tenant is placed before the tenant that was served last, and behind all that have waited longer. */
   function lineOf(tenant: string): Line {
     if (tenant !== UNKNOWN_TENANT) {
       first ??= tenant;

@@ -5,17 +5,17 @@ import type { Store } from "../ports/store.ts";
 import type { Cap } from "./caps.ts";
 
 /**
- * How many runs of a key, agent or tenant are under way at the same time, in all processes of a store. A run over a cap stands in
- * line, first come, first served; its prompt is in its log and waits.
+ * How many runs of a key, agent or tenant are under way at the same time, in all processes of a store. Runs over a cap
+ * wait in line, first come, first served; their prompts wait in their logs.
  */
 export interface RunPlaces {
-  /** Takes a place of every cap, or none and stands in line. A session that has its places keeps them. */
+  /** Takes a place of every cap, or takes none and joins the line. A session that has its places keeps them. */
   enter(sessionId: string, caps: readonly Cap[]): Promise<Standing | undefined>;
   /** Gives the places back. Returns the sessions that are next. */
   leave(sessionId: string, caps: readonly Cap[]): Promise<readonly string[]>;
 }
 
-/** Where a session stands. */
+/** The position of a session in a line. */
 export interface Standing {
   /** 1 is next. */
   readonly place: number;
@@ -134,7 +134,7 @@ export function createRunPlaces({ store, now }: { readonly store: Store; readonl
   };
 }
 
-/** Where a session stands in a line of any cap; undefined if it waits for none. */
+/** The position of a session in the line of any cap; undefined if it does not wait. */
 export async function queuedRun(records: Records, sessionId: string): Promise<Standing | undefined> {
   for (const line of Object.values(await runLines(records))) {
     const at = line.waiting.findIndex(({ session }) => session === sessionId);

@@ -169,7 +169,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => answers(script), SOON).toBe(1);
     });
 
-    test("gives back what it drives when it stops, and another process goes on with it", async () => {
+    test("gives back what it drives when it stops, and another process continues with it", async () => {
       const stopped = Promise.withResolvers<void>();
       const first = await worker({
         work: (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),

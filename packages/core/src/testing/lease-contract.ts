@@ -29,7 +29,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
-  test("begins a session with its lease for whoever begins it, and for nobody else", async () => {
+  test("a session can be created together with a lease, which only its creator gets", async () => {
     const [first] = await fixture().store.read((await fixture().created()).sessionId);
     if (first?.event_type !== "session.created") throw new Error("A log begins with session.created.");
     const { ids, store } = fixture();

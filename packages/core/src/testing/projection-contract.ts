@@ -8,6 +8,13 @@ import type { StoreFixture } from "./store-fixture.ts";
 
 /** What is derived from a log, compared with what the reference store derives from the same one. */
 export function describeProjections(fixture: () => StoreFixture): void {
+  test("shows a new session as the one who created it was told", async () => {
+    const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
+    const sessions = createSessions({ store: fixture().store });
+    const created = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { user: "ada" } });
+    expect(await sessions.get(created.id)).toEqual(created);
+  });
+
   test("derives session, messages and run of a turn with a tool call", async () => {
     const script = await fixture().created();
     await script.toolTurn("How much is 2+2?");

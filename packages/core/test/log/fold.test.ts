@@ -480,7 +480,7 @@ describe("what follows from several facts", () => {
     expect(after(...running, completed, cancel)).toMatchObject({ run: null, outcome: "completed" });
   });
 
-  test("a prompt that steers enters the transcript of the run that goes on", () => {
+  test("a prompt that steers enters the transcript of the run that continues", () => {
     const state = after(...running, entered(message), prompt(later, later, "steer"), entered(later));
     expect(state.transcript.map(({ id }) => id)).toEqual([message, later]);
     expect(state).toMatchObject({ queue: [], run: { runId: run } });

@@ -39,7 +39,7 @@ async function cached(lengths: readonly number[], most: number) {
   };
 }
 
-test("states are kept up to so many characters of long texts, the last ones", async () => {
+test("the last states are kept, up to a number of characters of long texts", async () => {
   const { isKept } = await cached([100_000, 100_000, 100_000], 250_000);
   expect([await isKept(2), await isKept(1), await isKept(0)]).toEqual([true, true, false]);
 });

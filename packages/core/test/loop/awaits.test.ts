@@ -26,7 +26,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await sessions.get(result.sessionId)).toMatchObject({ status: "awaiting", run_id: result.runId });
   });
 
-  test("the answer goes on with the same run: id, log, usage and cost continue", async () => {
+  test("the answer continues with the same run: id, log, usage and cost continue", async () => {
     const { agent, result, simulator } = await paused("continues");
     const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "blue" }]);
     expect(end).toMatchObject({ runId: result.runId, finalAnswer: "You said blue", stopReason: "end_turn" });
@@ -107,7 +107,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("of ten answers at once one is accepted, and the run goes on once", async () => {
+  test("of ten answers at once one is accepted, and the run continues once", async () => {
     const { agent, result, sessions, simulator } = await paused("race");
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => sessions.answer(result.sessionId, "toolu_pick", { content: `c${n}` })),
@@ -146,7 +146,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await eventsOf(agent, result.sessionId, "tool.completed")).toHaveLength(1);
   });
 
-  test("no answer within the tool's own time is an error result, and the run goes on", async () => {
+  test("no answer within the tool's own time is an error result, and the run continues", async () => {
     const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
     const { agent, result } = await paused("late", [hurried]);
     expect(Date.parse(result.awaiting[0]?.expires_at ?? "")).toBeGreaterThan(Date.now() - 1000);
@@ -247,7 +247,7 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
   );
 }
 
-test("what nobody answered in its time goes on without an answer when a process takes it up, and takes none any more", async () => {
+test("what nobody answered in its time continues without an answer when a process takes it up, and takes none any more", async () => {
   const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
   const store = storeUrl("sqlite");
   const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });

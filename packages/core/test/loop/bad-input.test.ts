@@ -49,7 +49,7 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
 });
 
-test.each(["", "with space", "a/b", "ü", "x".repeat(129), "a\n"])("%j is no name for a tool", (name) => {
+test.each(["", "with space", "a/b", "ü", "x".repeat(129), "a\n"])("%j is not a valid tool name", (name) => {
   const make = () => defineTool({ name, description: "", input: z.object({}), run: () => 1 });
   expect(make).toThrow(expect.objectContaining({ code: "invalid" }));
 });

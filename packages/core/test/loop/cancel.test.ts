@@ -42,7 +42,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a call that is given up before a word of it costs nothing that is known, and the most it can have cost is reserved", async () => {
+  test("a call that is abandoned before its first word has no known cost, and its largest possible cost is reserved", async () => {
     const { agent, simulator } = await simulatedAgent({
       store: storeUrl(kind),
       system_prompt: "Be careful. ".repeat(1000),
@@ -141,7 +141,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await running).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("a run that is cancelled in the queue never starts, and whoever waits for it is told", async () => {
+  test("a run that is cancelled in the queue never starts, and its watcher is told", async () => {
     const { tool, calls } = counting();
     const slow = endless();
     const { agent } = await simulatedAgent({ tools: [tool, slow.tool], store: storeUrl(kind) });

@@ -45,7 +45,7 @@ test("silence is given up after the time that a call may be silent, and tried ag
   expect(atOnce).toMatchObject({ finalAnswer: "Now", error: null });
 });
 
-test("max_retries: the last failure ends the run, with a row for the error, and the session goes on", async () => {
+test("max_retries: the last failure ends the run, with a row for the error, and the session continues", async () => {
   const { agent, simulator } = await simulatedAgent({ max_retries: 2, base_delay: 0.01 });
   const failed = await agent.run(scripted("Always busy", [{ error: { status: 529, type: "overloaded_error" } }]));
   expect(failed).toMatchObject({ stopReason: "error", error: { code: "overloaded_error" } });
@@ -131,7 +131,7 @@ test.each([
   expect(calls).toBe(2);
 });
 
-test("an answer without any content leaves a session that can go on", async () => {
+test("an answer without any content leaves a session that can continue", async () => {
   const { agent } = await simulatedAgent();
   const empty = await agent.run(scripted("Say nothing", [{}]));
   expect(empty).toMatchObject({ finalAnswer: "", stopReason: "end_turn", error: null });

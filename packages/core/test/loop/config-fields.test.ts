@@ -167,7 +167,7 @@ test("a container that has expired is let go, and the next attempt gets a new on
   expect(bodies(simulator).map((body) => body["container"])).toEqual([undefined, containerId, undefined]);
 });
 
-test("pause_turn: the model goes on where it paused", async () => {
+test("pause_turn: the model continues where it paused", async () => {
   const { agent, simulator } = await simulatedAgent({
     server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
   });
@@ -202,7 +202,7 @@ test("api_kwargs in the form of the agent tables, temperature and top_p, are ask
   expect(simulator.ledger.calls()[0]?.headers["anthropic-version"]).toBe("2023-06-01");
 });
 
-test("a model that does not take both fails the run at once with the API's sentence, and another model may go on", async () => {
+test("a model that does not take both fails the run at once with the API's sentence, and another model may continue", async () => {
   const api_kwargs = { temperature: 0.7, top_p: 0.9 };
   const { agent, simulator } = await simulatedAgent({ model: "claude-sonnet-4-5", api_kwargs });
   const { sessionId, error } = await agent.run(scripted("Warm", [{ text: "Hello" }]));

@@ -107,7 +107,7 @@ test.each(["sliding_window", "summarize"] as const)(
   },
 );
 
-test("a memory that fails leaves its error in the log, and the run goes on without it", async () => {
+test("a memory that fails leaves its error in the log, and the run continues without it", async () => {
   const broken = () => Promise.reject(new Error("The library burned down."));
   const { agent } = await simulatedAgent({
     memory: {
@@ -126,7 +126,7 @@ test("a memory that fails leaves its error in the log, and the run goes on witho
   ]);
 });
 
-test("a memory that answers in another shape is told so in the log, and the run goes on without it", async () => {
+test("a memory that answers in another shape is told so in the log, and the run continues without it", async () => {
   const odd = (answer: unknown) => () => Promise.resolve(answer as never);
   const { agent } = await simulatedAgent({
     memory: {

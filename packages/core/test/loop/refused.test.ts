@@ -113,7 +113,7 @@ test.each([
   expect(repaired?.data.repairs).toEqual([{ dropped_call: "srvtoolu_1" }]);
 });
 
-test("a run that was cancelled while the model paused leaves a session that goes on", async () => {
+test("a run that was cancelled while the model paused leaves a session that continues", async () => {
   const stop = new AbortController();
   const { agent } = await simulatedAgent(web);
   const onEvent = ({ event_type }: { event_type: string }) => void (event_type === "step.generated" && stop.abort());
@@ -122,7 +122,7 @@ test("a run that was cancelled while the model paused leaves a session that goes
   await expectUsable(agent, sessionId);
 });
 
-test("a turn that the model paused after a space goes on", async () => {
+test("a turn that the model paused after a space continues", async () => {
   const { agent } = await simulatedAgent(web);
   const result = await agent.run(scripted("pause", [{ text: "One ", stop: "pause_turn" }, { text: "two." }]));
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });

@@ -78,7 +78,7 @@ test("a model call whose process died is made again; what the lost one may have 
   expect(row).toMatchObject({ estimated_calls: 1, reserved_micros: 0 });
 });
 
-test("a run that waits survives its process, and goes on in another one", async () => {
+test("a run that waits survives its process, and continues in another one", async () => {
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
   const prompt = scripted("waits", [{ tools: [call] }, { text: "You said $LAST" }]);
   const { first, sessionId, next } = await twoProcesses(prompt);
@@ -91,7 +91,7 @@ test("a run that waits survives its process, and goes on in another one", async 
   expect(end).toMatchObject({ finalAnswer: "You said red", totalSteps: 2 });
 });
 
-test("a run that waits is answered from another process, and goes on in its own", async () => {
+test("a run that waits is answered from another process, and continues in its own", async () => {
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
   const prompt = scripted("other", [{ tools: [call] }, { text: "You said $LAST" }]);
   const { first, sessionId, store, next } = await twoProcesses(prompt);

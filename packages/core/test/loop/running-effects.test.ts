@@ -51,7 +51,7 @@ test("gives an effect no say that was aborted after it had ended", async () => {
   expect(running.take()).toBeUndefined();
 });
 
-test("an effect that throws aborts all others, and whoever waits is told", async () => {
+test("an effect that throws aborts all others, and the waiting caller gets the error", async () => {
   const crash = Promise.withResolvers<readonly Fact[]>();
   let aborted = false;
   const running = createRunningEffects((effect, signal) => {

@@ -21,7 +21,7 @@ function gate() {
 }
 
 describe.each(STORES)("on the %s store", (kind) => {
-  test("whoever takes up a session while a prompt steers it has the run that reads the prompt", async () => {
+  test("resuming a session while a prompt steers it returns the run that reads the prompt", async () => {
     const { tool, open, started } = gate();
     const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
     const running = agent.run(scripted(`taken up ${kind}`, [{ tools: [{ name: "gate" }] }, { text: "Done." }]));

@@ -54,7 +54,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await agent.run(scripted(`nested ${kind}`, steps))).toMatchObject({ finalAnswer: "outer of inner of leaf" });
   });
 
-  test("a child that fails is an error result for its parent, which goes on", async () => {
+  test("a child that fails is an error result for its parent, which continues", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader()], store: storeUrl(kind) });
     const task = scripted("bad", [{ error: { status: 400, message: "no good" } }]);
     const result = await agent.run(scripted(`fails ${kind}`, [{ tools: [hand(task)] }, { text: "So: $LAST" }]));
@@ -169,7 +169,7 @@ describe("a child that is deleted while its parent waits for it", () => {
     return { agent, sessionId: result.sessionId, childId, sessions: await agent.sessions() };
   };
 
-  test("is an error result for its parent, and what it has spent is counted", async () => {
+  test("a deleted subagent is an error result for its parent, and its cost is counted", async () => {
     const { agent, sessionId, childId, sessions } = await paused();
     const spent = (await sessions.get(childId)).cost_picos;
     await sessions.delete(childId);
@@ -178,7 +178,7 @@ describe("a child that is deleted while its parent waits for it", () => {
     expect((await sessions.state(sessionId)).delegatedPicos).toBe(spent);
   });
 
-  test("does not keep its parent from being cancelled, whoever deleted it", async () => {
+  test("a deleted subagent does not keep its parent from being cancelled", async () => {
     const store = createMemoryStore();
     const { agent } = await simulatedAgent({ store, subagents: [reader({ tools: [pick] })] });
     const task = scripted("task", [{ tools: [{ name: "pick", input: { of: [] } }] }, { text: "Never." }]);

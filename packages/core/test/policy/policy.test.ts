@@ -93,7 +93,7 @@ describe("the sandbox of a server whose operator chose none", () => {
     expect(chosenSandboxMode(undefined, situation).mode).toBe(mode);
   });
 
-  test("what the operator chose counts, whoever reaches the server", () => {
+  test("the operator's choice applies, no matter who can reach the server", () => {
     expect(chosenSandboxMode("off", { isLoopback: false, keys: [] }).mode).toBe("off");
   });
 });

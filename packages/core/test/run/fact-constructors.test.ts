@@ -61,7 +61,7 @@ describe("a fact that is constructed elsewhere is found", () => {
     ["a comparison", 'if (event.event_type === "step.started") count(event.data);'],
     ["a pattern", "for (const { event_type, data } of events) show(event_type, data);"],
     ["an argument's pattern", "events.map(({ event_type, data }) => [event_type, data]);"],
-  ])("%s is no fact", (_what, source) => {
+  ])("%s is not a fact", (_what, source) => {
     expect(misplacedFacts(loop, source)).toEqual([]);
   });
 });

@@ -116,7 +116,7 @@ describe("money", () => {
   const end = ({ state, run }: ReturnType<typeof running>, next: { model: string | null } = model) =>
     outOfMoney(state, run, { ...next, now: noon });
 
-  test("without a limit a run may go on, whatever it costs and whether or not its model has a price", () => {
+  test("without a limit a run may continue, whatever it costs and whether or not its model has a price", () => {
     expect(end(running({ costPicos: micros(1e9), unpricedCalls: 3 }), { model: "nobody-knows" })).toBeUndefined();
   });
 

@@ -102,7 +102,7 @@ async function waiting() {
   return { ...script, store, sessions, lease, runId, watch, entered, started, failed };
 }
 
-test("a run that waits for somebody is seen to wait, also if the log goes on after the await", async () => {
+test("a run that waits for somebody is seen to wait, also if the log continues after the await", async () => {
   const { sessions, sessionId, runId, watch } = await waiting();
   await sessions.edit(sessionId, { title: "Later" });
   expect(await watch({ stopsAtWait: "run" })).toMatchObject({
@@ -134,7 +134,7 @@ test("a watcher that stops at no wait reads on until the run is over", async () 
   expect(await seen).toMatchObject({ runId, ending: "failed" });
 });
 
-test("a run in the queue behind one that waits: whoever stops at any wait of the session is told about that one", async () => {
+test("a watcher of a queued run that stops at any wait of the session is told about the waiting run", async () => {
   const { runId, prompt, watch } = await waiting();
   const behind = await prompt("And then?");
   expect(await watch({ runId: behind.runId, stopsAtWait: "session" })).toMatchObject({ runId, ending: "waiting" });

@@ -5,14 +5,14 @@ import { createSecrets } from "../../src/secrets/secrets.ts";
 
 const key = (): string => randomBytes(32).toString("base64");
 
-/** Everything that a store holds, as whoever steals it sees it. */
+/** Everything in a store, as a thief sees it. */
 async function stolen(records: ReturnType<typeof createMemoryStore>["records"]): Promise<string> {
   const all: unknown[] = [];
   for await (const record of records.scan()) all.push(record);
   return JSON.stringify(all);
 }
 
-test("secrets are sealed in the store, and open for whoever has the key; other fields stay readable", async () => {
+test("secrets are sealed in the store, and readable with the key; other fields stay readable", async () => {
   const { records } = createMemoryStore();
   const sealed = sealedRecords(records, createVault(key()));
   await sealed.put([

@@ -26,7 +26,7 @@ test("the days of a zone are those that the platform's own calendar has, over tw
   }
 });
 
-test("UTC needs no shifts, and what is no time zone is rejected", () => {
+test("UTC needs no shifts, and an unknown time zone is rejected", () => {
   expect(zoneShifts("UTC")).toBeUndefined();
   expect(checkedTimeZone("europe/berlin")).toBe("Europe/Berlin");
   expect(() => zoneShifts("Mars/Olympus")).toThrow('"Mars/Olympus" is not a time zone');

@@ -1,4 +1,4 @@
-/** Makes lines that Claude Code can go on from, out of those of another agent. */
+/** Makes lines that Claude Code can continue from, out of those of another agent. */
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../model/value.ts";
 
 /** Something that is not carried over, and how often. */

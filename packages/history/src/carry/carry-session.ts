@@ -1,4 +1,4 @@
-/** A session of another agent as files of Claude Code, from which Skein and Claude Code can go on. */
+/** A session of another agent as files of Claude Code, from which Skein and Claude Code can continue. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, mkdtempSync, writeFileSync, existsSync, copyFileSync } from "node:fs";
 import { tmpdir } from "node:os";

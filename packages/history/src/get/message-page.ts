@@ -118,7 +118,10 @@ function rangeBefore(fd: number, end: number, limit: number): Range {
   }
 }
 
-/** Where lines begin in these bytes: after each line feed but the last byte's, and at the beginning of a file. */
+/**
+ * The positions where lines begin in these bytes: after each line feed except a final one, and at the beginning of a
+ * file.
+ */
 function lineStarts(bytes: Buffer, isBeginning: boolean): readonly number[] {
   const starts = isBeginning && bytes.length > 0 ? [0] : [];
   for (let at = bytes.indexOf(LF); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(LF, at + 1))

@@ -20,12 +20,12 @@ export interface DataFile {
 
 /** What is known of a session of another agent before its lines are made. */
 interface Origin {
-  /** Another text as soon as the session has changed. */
+  /** A fingerprint that differs as soon as the session has changed. */
   readonly stamp: string;
   /** About when it last did something. */
   readonly lastMs: number;
   readonly cwd: string | null;
-  /** False if the file is not there yet, or not as the session is now. */
+  /** False if the file does not exist yet, or is older than the session. */
   readonly hasLines: boolean;
 }
 

@@ -6,7 +6,7 @@ export interface RedactOptions {
   readonly userName?: string;
   /** Other words to hide, for example the name of a customer. */
   readonly words?: readonly string[];
-  /** Is told of everything that is hidden: what kind it is, the text itself, and what stands in its place. */
+  /** Called for everything that is hidden, with its kind, its text and its replacement. */
   readonly onHidden?: (hidden: Hidden) => void;
 }
 

@@ -11,8 +11,8 @@ const fewestWords = 4;
 let encoded = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * The bitmap of `known` and these texts together. `fullest` is the share of its bits that may be set: a sequence that does not occur
- * is taken for one that may with this probability.
+ * The bitmap of `known` and these texts together. `fullest` is the largest share of set bits, which is also the
+ * probability of a false "perhaps".
  */
 export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: number): Uint8Array {
   const length = texts.reduce((sum, text) => sum + text.length, 0);

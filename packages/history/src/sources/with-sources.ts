@@ -20,7 +20,7 @@ export interface SourceOptions extends LibraryConfig {
    * reads, which a list and the usage mostly do without.
    */
   readonly lines?: "all" | "as-needed";
-  /** Is told of sessions that are read for the first time or have changed. */
+  /** Called for sessions that are read for the first time or have changed. */
   readonly onTranslated?: (source: SourceName, done: number, total: number) => void;
 }
 

@@ -100,7 +100,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       }
     });
 
-    it("a root that is not there and an empty one have no sessions, and are no problem", async () => {
+    it("a missing root and an empty one have no sessions and no problems", async () => {
       const source = sources.find(({ name }) => name === agentData(agent).name);
       const folder = temporaryFolder();
       mkdirSync(join(folder, "sessions"));
@@ -223,7 +223,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
-      it("an empty file and a file of another agent are no session that hides others", async () => {
+      it("an empty file and a file of another agent hide no sessions", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);
         const [first = ""] = filesIn(data.folder, lines);
@@ -257,7 +257,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("a database of a version that is not known, and one that is none, are problems that are named", async () => {
+      it("a database of an unknown version, and a file that is not a database, are reported as problems", async () => {
         for (const content of ["newer", "none"]) {
           const data = agentData(agent);
           const path = join(data.folder, database);

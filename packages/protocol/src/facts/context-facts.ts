@@ -5,7 +5,7 @@ import { Uuid } from "../ids.ts";
 
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
-/** A memory that failed: the run went on without it. */
+/** A memory that failed: the run continued without it. */
 const failing = { failed: z.literal(true).optional(), error: Failure.optional() };
 const hook = { ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject, ...failing };
 const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };

@@ -99,7 +99,7 @@ describe("the lines of the specified example run come out of facts", () => {
     ]);
   });
 
-  test("calls for a title say that they are no steps", () => {
+  test("calls for a title are marked as not being steps", () => {
     const [[, answered] = []] = actionsOf("step.generated", { ...reply, purpose: "title" });
     expect(answered).toMatchObject({ purpose: "title", stop_reason: "tool_use" });
     const counts = { max_tokens: 64, thinking_tokens: 0, tools_count: 0, messages_count: 1, estimated_tokens: 4 };
@@ -107,7 +107,7 @@ describe("the lines of the specified example run come out of facts", () => {
     expect(actionsOf("step.started", call)).toMatchObject([["api_call_started", { purpose: "title", max_tokens: 64 }]]);
   });
 
-  test("a call that was cancelled is no api_error; the text that had arrived is an interrupted answer", () => {
+  test("a cancelled call is not an api_error; its text is an interrupted answer", () => {
     const { usage } = reply;
     const given = { ...inStep, model: "m", usage, cost: null, estimated: true as const };
     expect(actionsOf("step.abandoned", { ...given, reason: "cancelled" })).toEqual([]);

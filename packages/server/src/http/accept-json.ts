@@ -15,7 +15,7 @@ declare module "fastify" {
   }
 }
 
-/** Reads bodies as JSON. Large ones wait for room, by turns of the tenants, before they are read. */
+/** Reads bodies as JSON. Large ones wait for room before they are read; tenants take turns. */
 export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyDigest", undefined);

@@ -22,7 +22,7 @@ export function loginIn(headers: IncomingHttpHeaders, method: string): string | 
   );
 }
 
-/** The value of the login cookie, whoever made the request. */
+/** The value of the login cookie, without a check of the request's origin. */
 export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
   const prefix = `${nameOf(headers)}=`;
   const pair = headers.cookie?.split(";").find((one) => one.trimStart().startsWith(prefix));

@@ -1,4 +1,4 @@
-/** A tenant that floods what all share, while another one's turn goes on. The figures are `npm run bench -- fair`. */
+/** A tenant that floods what all share, while another one's turn continues. The figures are `npm run bench -- fair`. */
 import { once } from "node:events";
 import { type ServerResponse, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -60,7 +60,7 @@ test("usage counts the cached prefix in the prompt and the reasoning in the answ
   });
 });
 
-test("a conversation goes on with the results of its calls, images among what the user says", async () => {
+test("a conversation continues with the results of its calls, images among what the user says", async () => {
   const { openai } = await rig();
   const prompt = play({ tools: [{ name: "read", input: { path: "a" }, id: "call_1" }] }, { text: "It says $LAST" });
   const messages: ChatMessage[] = [

@@ -70,7 +70,7 @@ test("a delta never cuts a character in two", async () => {
   expect(deltas).toEqual(["a", "🌍", "b", "🧶", "c"]);
 });
 
-test("steps follow the number of answers, so any copy of a conversation goes on by itself", async () => {
+test("steps follow the number of answers, so any copy of a conversation continues by itself", async () => {
   const { client } = await rig();
   const prompt = script([
     { text: "looking", tools: [{ name: "read", input: { of: "$MODEL" }, id: "toolu_1" }] },
@@ -93,7 +93,7 @@ test("steps follow the number of answers, so any copy of a conversation goes on 
   expect(textOf(fork)).toBe("It says cost: $& and $1 on claude-opus-5-5.");
   expect(textOf(other)).toBe("It says cost: $& and $1 on other-model.");
 
-  // A steer without a script goes on in the running one; past the end the last step repeats.
+  // A steer without a script continues in the running one; past the end the last step repeats.
   history.push({ role: "assistant", content: fork.content }, { role: "user", content: "and then?" });
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("the end");
   history.push({ role: "assistant", content: "the end" }, { role: "user", content: "and then?" });

@@ -19,7 +19,7 @@ const ask = (input: NonNullable<Body["input"]>, more: Partial<Body> = {}): Body 
   ...more,
 });
 
-/** Without what is made anew for every response. */
+/** Without the fields that differ in every response. */
 const shapeOf = (response: OpenAI.Responses.Response) =>
   response.output.map((item) => ({
     type: item.type,
@@ -71,7 +71,7 @@ test("the events of a stream are named, numbered and in the order of the API", a
   ]);
 });
 
-test("a turn goes on if all its items come back, reasoning untouched", async () => {
+test("a turn continues if all its items come back, reasoning untouched", async () => {
   const { openai } = await rig();
   const prompt = play({ thinking: "hm", tools: [{ name: "read", input: { path: "a" } }] }, { text: "It says $LAST" });
   const first = await openai.responses.create(ask(prompt));

@@ -46,7 +46,7 @@ async function serving(data: string, args: readonly string[] = [], env: NodeJS.P
   return { child, text, url, key, call: caller(url, key) };
 }
 
-test("a run that is under way when the server is killed goes on at the next start, and its stream has no gap", async () => {
+test("a run that is under way when the server is killed continues at the next start, and its stream has no gap", async () => {
   const data = folder();
   const first = await serving(data);
   const { path } = await session(first.call);
@@ -71,7 +71,7 @@ test("a run that is under way when the server is killed goes on at the next star
   expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
 });
 
-test("SIGTERM ends streams with a hint and the process in time, also under a tool that does not stop; what was under way goes on", async () => {
+test("SIGTERM ends streams with a hint and the process in time, also under a tool that does not stop; what was under way continues", async () => {
   const data = folder();
   const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
   writeFileSync(

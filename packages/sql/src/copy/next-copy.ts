@@ -36,7 +36,7 @@ const STRONGLY_COMPRESSED = new Set([
   "message.text",
   "message.thinking",
 ]);
-/** If more than this share of all rows was deleted, the copy is made anew: DuckDB does not give back their space. */
+/** If more than this share of all rows was deleted, the copy is created again: DuckDB does not give back their space. */
 const MOST_WASTE = 0.3;
 /** With longer lines, the files are scanned once for each piece, which holds fewer lines at once. */
 const MOST_BATCH_LINE_BYTES = 2 * 1024 * 1024;
@@ -107,7 +107,7 @@ async function attachClone(
     const copied = await readCopiedFiles(connection, NEXT);
     if ((await wasteOf(connection)) <= MOST_WASTE) return copied;
   } catch {
-    // Not a copy, or a damaged one: it is made anew.
+    // Not a copy, or a damaged one: it is created again.
   }
   await connection.run(`DETACH ${NEXT}`);
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * Which tables a statement may need, as far as its words tell. A table that is filled in vain costs time; one that is
- * missed would be empty, so the patterns match too much rather than too little.
+ * Which tables a statement may need, as far as its words tell. Filling an unneeded table only costs time, but a missed
+ * table would be empty, so the patterns match too much rather than too little.
  */
 
 /** Whether a statement may read the platform's tables. */

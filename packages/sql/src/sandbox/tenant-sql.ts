@@ -100,7 +100,8 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   return {
     problem: () => sandboxFor(false).problem(),
     async *ask({ tenant, history, prompts, ...question }, signal) {
-      // A statement waits only for what it reads: neither for transcripts to be found nor for rows to be copied in vain.
+      // A statement waits only for the data that it reads: transcripts are searched and rows are copied only if they
+      // are needed.
       const mayRead = mayReadHistory(question.statement);
       const sandbox = sandboxFor(history && mayRead);
       const problem = await sandbox.problem();

@@ -61,7 +61,10 @@ const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> 
 /** Claude Code's own name in `agent_data`. */
 const CLAUDE = "claude";
 
-/** Makes the table of one call. It is empty if the path does not exist. `warn` is told what the rows do not say. */
+/**
+ * Makes the table of one call. It is empty if the path does not exist. `warn` is called with problems that are not in
+ * the rows.
+ */
 export async function loadReadFunction(
   connection: DuckDBConnection,
   call: ReadCall,

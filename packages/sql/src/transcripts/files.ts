@@ -7,7 +7,7 @@ import type { FoundFiles } from "./find-files.ts";
 
 /** The transcripts as they were at one moment. */
 export interface Files {
-  /** Another text as soon as a file or the copy has changed. */
+  /** A fingerprint that differs as soon as a file or the copy has changed. */
   readonly stamp: string;
   /** The file that is being written comes last: when it grows, no line of another file gets a wrong number. */
   readonly known: readonly KnownFile[];
@@ -35,7 +35,7 @@ export function stampOf({ files, skipped }: FoundFiles, copy: Copy | null): stri
   return [copy?.stamp, ...each, ...skipped.map(({ path }) => path)].join("\n");
 }
 
-/** Looks at each file that was found, as far as neither the copy nor the cache has it. */
+/** Reads the details of each file that neither the copy nor the cache has. */
 export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache): Files {
   const unreadable: UnreadFile[] = [];
   const known = found.files

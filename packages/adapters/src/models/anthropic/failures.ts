@@ -1,5 +1,6 @@
 import { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
+import type { Answer } from "../http-request.ts";
 
 /** An error that the model's API sends in the middle of a stream. */
 export function errorEvent(data: string): ModelFailure {
@@ -26,7 +27,7 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
  * A request that a cloud rejected: in the cloud's own format if the cloud itself rejected it, otherwise in the format
  * of the Messages API. AWS writes `Message` for requests that its access rules reject.
  */
-export function rejectedByCloud({ status, headers }: Response, text: string): ModelFailure {
+export function rejectedByCloud({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
     | { message?: unknown; Message?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
@@ -59,7 +60,7 @@ function codeOfStatus(status: number): string {
 /** The error as a failure for a fact. It contains neither our key nor our headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
-  // The clients of the clouds put what their transport threw into an error of their own.
+  // The clouds' clients wrap errors of their transport.
   if (error instanceof Error && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof APIConnectionError)
     return new ModelFailure(
@@ -96,13 +97,13 @@ function codeOf(message: string | undefined): string | undefined {
 }
 
 function isRetryable(status: number | undefined, code: string): boolean {
-  // Asked again without it, the model gets a new one.
+  // A retry without the container gets a new one.
   if (code === "container_gone") return true;
   if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-function retryAfter(headers: Headers | undefined): number | undefined {
+function retryAfter(headers: Answer["headers"] | undefined): number | undefined {
   const seconds = Number(headers?.get("retry-after"));
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }

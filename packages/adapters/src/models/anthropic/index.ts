@@ -2,6 +2,7 @@ import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { type Model, type ModelAbilities, ModelFailure, parsedOrUndefined } from "@skein/core";
 import type { ModelPrice } from "@skein/protocol";
 import { checkStream } from "../failures-of-openai.ts";
+import { type Answer, type Sender, httpRequest } from "../http-request.ts";
 import { eachChunk, sent, watched } from "../stream-request.ts";
 import { asFailure } from "./failures.ts";
 import { type MessagesRequest, SILENCE_MS, createMessagesModel } from "./messages-model.ts";
@@ -32,7 +33,7 @@ export interface AnthropicModelOptions {
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
-  /** Makes the connections. Default: the runtime's own `fetch`. */
+  /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
@@ -61,15 +62,16 @@ export function createAnthropicModel({
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
     ...(fetch && { fetch }),
   });
+  const connect: Sender = fetch ?? httpRequest;
   const headOf = createRequestHeads(client);
 
-  async function send({ encoded, headers, signal }: MessagesRequest): Promise<Response> {
+  async function send({ encoded, headers, signal }: MessagesRequest): Promise<Answer> {
     const { "anthropic-beta": betas = "", ...more } = headers;
     const { url, headers: usual } = await headOf(betas);
     const request = { method: "POST", headers: { ...usual, ...more }, body: encoded(), signal };
-    const response = await sent(url, request, { rejected, hint: HINT, fetch });
-    checkStream(response, url);
-    return response;
+    const answer = await sent(url, request, { send: connect, rejected, hint: HINT });
+    checkStream(answer, url);
+    return answer;
   }
 
   return {
@@ -132,9 +134,10 @@ function createRequestHeads(client: Anthropic): (betas: string) => Promise<Reque
 }
 
 /** A rejected request as an error of the official client. */
-function rejected({ status, headers }: Response, text: string): APIError {
+function rejected({ status, headers }: Answer, text: string): APIError {
   const said = parsedOrUndefined(text);
-  return APIError.generate(status, said, said ? undefined : text, headers);
+  // The client reads single headers, and nothing else of them.
+  return APIError.generate(status, said, said ? undefined : text, headers as Headers);
 }
 
 function fileTooLarge(filename: string, limit: number): ModelFailure {

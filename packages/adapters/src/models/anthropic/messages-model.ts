@@ -1,5 +1,6 @@
 import { type Model, type ModelAbilities, ModelFailure, createAnswerTeller, createReply } from "@skein/core";
 import type { JsonObject, ModelPrice, ModelStreamEvent } from "@skein/protocol";
+import type { Answer } from "../http-request.ts";
 import { eachEvent, watched } from "../stream-request.ts";
 import { messagesBody } from "./body.ts";
 import { asFailure, errorEvent } from "./failures.ts";
@@ -15,7 +16,7 @@ export interface MessagesRequest {
 }
 
 /** Makes one request and returns its answer: server-sent events of the Messages API. */
-export type MessagesSender = (request: MessagesRequest) => Promise<Response>;
+export type MessagesSender = (request: MessagesRequest) => Promise<Answer>;
 
 export interface MessagesModelOptions {
   readonly send: MessagesSender;
@@ -40,7 +41,7 @@ export const SILENCE_MS = 300_000;
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 
-/** A model behind the Messages API, whoever sends its requests. */
+/** A model behind the Messages API. `send` makes the requests: directly, or through a cloud. */
 export function createMessagesModel({
   send,
   nameOf,

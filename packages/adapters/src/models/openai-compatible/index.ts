@@ -19,7 +19,7 @@ export interface OpenAiCompatibleOptions {
   readonly price?: ModelPrice | undefined;
   /** A connection on which nothing arrives for longer is given up. */
   readonly silenceMs?: number;
-  /** Makes the connections. Default: the runtime's own `fetch`. */
+  /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 

@@ -115,7 +115,6 @@ function answerItem(block: ContentBlock): readonly JsonObject[] {
   }
   if (item) return [item];
   if (block.type !== "text") return [];
-  return [
-    { role: "assistant", content: [{ type: "output_text", text: block["text"], annotations: [] }], type: "message" },
-  ];
+  // The other form of an answer needs the id that OpenAI gave to it: this one was written by another model.
+  return [{ role: "assistant", content: block["text"] }];
 }

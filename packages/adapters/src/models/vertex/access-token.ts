@@ -1,6 +1,7 @@
 import { createSign } from "node:crypto";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import { isJsonObject } from "@skein/protocol";
+import { type Answer, type Sender, httpRequest } from "../http-request.ts";
 import { sent } from "../stream-request.ts";
 
 export interface AccessTokenDeps {
@@ -30,6 +31,7 @@ const SPARE_MS = 60_000;
  * time share one request; the signal of a call ends only its own wait.
  */
 export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
+  const send: Sender = fetch ?? httpRequest;
   const account = accountOf(key);
   let known: { readonly token: string; readonly until: number } | undefined;
   let asking: Promise<string> | undefined;
@@ -44,7 +46,7 @@ export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDe
         body: new URLSearchParams({ grant_type: GRANT, assertion: assertionOf(from, at) }).toString(),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       },
-      { rejected, hint: "Google gives no access token without it.", fetch },
+      { send, rejected, hint: "Google gives no access token without it." },
     ).catch(asTimeout);
     const said = parsedOrUndefined(await response.text().catch(asTimeout));
     const token = isJsonObject(said) ? said["access_token"] : undefined;
@@ -125,7 +127,7 @@ function assertionOf({ email, privateKey, keyId, address }: Account, at: number)
   }
 }
 
-function rejected({ status }: Response, text: string): ModelFailure {
+function rejected({ status }: Answer, text: string): ModelFailure {
   const said = parsedOrUndefined(text);
   const why = isJsonObject(said) ? (said["error_description"] ?? said["error"]) : undefined;
   const reason = typeof why === "string" ? why : `status ${status}`;

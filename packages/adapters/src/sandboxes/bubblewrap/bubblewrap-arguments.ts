@@ -2,10 +2,10 @@ import { lstatSync, readlinkSync } from "node:fs";
 import type { SandboxedProgram } from "@skein/core";
 
 /**
- * What bubblewrap is told about one program. The order counts: a later mount covers an earlier one.
+ * The arguments of bubblewrap for one program. The order counts: a later mount covers an earlier one.
  *
- * All of it goes through a pipe (`--args`), because everybody on the machine may read the arguments of a process, and the
- * environment of the program is among them.
+ * All of it goes through a pipe (`--args`), because everybody on the machine may read the arguments of a process, and
+ * the environment of the program is among them.
  */
 export function bubblewrapArguments(program: SandboxedProgram, pipes: BubblewrapPipes): readonly string[] {
   const { places, cwd, env, limits = {} } = program;

@@ -115,7 +115,7 @@ function limitsSentence(found: ReturnType<typeof openCgroups>): string {
 }
 
 /**
- * Joins the control groups, and closes every descriptor that this server got from whoever started it. Node closes only
+ * Joins the control groups, and closes every descriptor that this server inherited from its parent. Node closes only
  * its own descriptors, bubblewrap closes none, and with a descriptor of an outside folder a program could leave the
  * sandbox.
  */

@@ -242,7 +242,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   return store;
 }
 
-/** Waits for work that may fail, and goes on without it after a while. */
+/** Waits for work that may fail, and continues without it after a while. */
 async function atMost(ms: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   const late = sleep(ms, undefined, { signal: over.signal }).catch(() => {});

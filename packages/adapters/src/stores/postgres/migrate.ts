@@ -17,11 +17,10 @@ const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Brings the schema up to date: each migration once, in its own transaction. The last one makes the functions and views
- * anew in the same transaction, because servers of the version before call them at any moment.
+ * Brings the schema up to date: each migration once, in its own transaction. The last migration also creates functions
+ * and views again in its transaction, because servers of the previous version may call them at any moment.
  *
- * A newer schema is refused, unless it says that code of this version works on it: then nothing is changed. Reasons:
- * decision 166.
+ * A newer schema is rejected, unless it allows code of this version; then nothing is changed. Reasons: decision 166.
  */
 export async function migrate(client: pg.ClientBase): Promise<void> {
   const found = await missingMigrations(client);

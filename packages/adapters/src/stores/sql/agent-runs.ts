@@ -5,6 +5,8 @@ export interface ActionSql {
   /** The unique number of the event's nth action. */
   readonly logId: (n: number) => string;
   readonly timestamp: string;
+  /** A condition that adds nothing, but lets the database find events of this type by an index. */
+  readonly findable?: (type: FactType) => string;
   /** A JSON value of the event's data, by one key or two. */
   readonly pick: (path: readonly string[]) => string;
   /** A number of the event's data, as an integer or null. */
@@ -30,7 +32,7 @@ export const ACTIONS_PER_EVENT = 8;
  * The table agent_runs: one branch per action, made from the same table that serialisers use.
  *
  * A branch has its type of fact and its type of action as constants, so that a query for one action reads only the
- * facts it comes from, through the index on (event_type, created_at), already in the order of time.
+ * facts it comes from, through the index of types, already in the order of time. (sqlite's index has rare types only.)
  */
 export function agentRunsSelect(sql: ActionSql): string {
   const types = Object.keys(DIALECTS) as FactType[];
@@ -58,7 +60,7 @@ function branch(sql: ActionSql, type: FactType, row: ActionRow, n: number): stri
   ${integer("messages_count", "messages_after_count")} as messages_count,
   ${integer("estimated_tokens", "tokens_after")} as estimated_tokens,
   ${integer("duration_ms", "waited_ms")} as duration_ms
-from events e where e.event_type = '${type}'${condition}`;
+from events e where e.event_type = '${type}'${sql.findable?.(type) ?? ""}${condition}`;
 }
 
 function picked(sql: ActionSql, pick: string): string {

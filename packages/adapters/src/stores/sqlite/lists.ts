@@ -10,6 +10,7 @@ import {
 import type { ToolUsageRow, UsageRow } from "@skein/protocol";
 import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
+import { RARE_EVENT } from "./schema.ts";
 import type { SessionCache, SessionPage } from "./session-cache.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -92,7 +93,7 @@ export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolU
       sum(e.data ->> 'outcome' <> 'unknown' and (e.data ->> 'outcome' = 'failed' or e.data ->> 'is_error')) as failed,
       sum(e.data ->> 'outcome' = 'unknown') as unknown, sum(e.data ->> 'duration_ms') as duration_ms
     from events e cross join sessions s on s.id = e.session_id
-    where e.event_type = 'tool.completed' and ${where} group by 1, 2`,
+    where e.event_type = 'tool.completed' and e.${RARE_EVENT} and ${where} group by 1, 2`,
     ...values,
   );
   return rows as unknown as readonly ToolUsageRow[];

@@ -3,7 +3,7 @@ import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Rows of a database are an edge: here they become typed. */
+/** Converts rows of the database to typed values. */
 export function toEvent(row: Row): Event {
   return {
     id: row["id"],
@@ -15,7 +15,7 @@ export function toEvent(row: Row): Event {
   } as Event;
 }
 
-/** Key by key: a rest and a spread over so many columns took ten times as long. */
+/** Written key by key, because rest and spread over these columns took ten times as long. */
 export function toSession(row: Row): Session {
   return {
     id: row["id"],

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { ACTIONS_PER_EVENT, type ActionSql, agentRunsSelect } from "../sql/agent-runs.ts";
 import { messageView } from "./message-view.ts";
+import { RARE_EVENT } from "./schema.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data)";
@@ -22,6 +23,7 @@ const context = (sessionId: string, until: string): string => `(
 const actionSql: ActionSql = {
   logId: (n) => `e.position * ${ACTIONS_PER_EVENT} + ${n}`,
   timestamp: "e.created_at",
+  findable: (type) => (RARE_EVENT.includes(quoted(type)) ? "" : ` and e.${RARE_EVENT}`),
   pick: (path) => path.reduce((value, key) => `${value} -> ${quoted(key)}`, BODY),
   integer: (key) => `cast(${BODY} ->> ${quoted(key)} as integer)`,
   has: (key, value) =>

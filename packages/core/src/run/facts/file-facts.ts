@@ -31,7 +31,7 @@ export function fileKept(place: Place, file: KeptFile) {
   ] as const satisfies readonly FactOf<"file.generated" | "file.downloaded" | "file.stored">[];
 }
 
-/** A file could not be fetched or stored; the run goes on without it. */
+/** A file could not be fetched or stored; the run continues without it. */
 export function fileFailed(
   place: Place,
   { fileId, filename, error }: { fileId: string; filename: string | null; error: Failure },

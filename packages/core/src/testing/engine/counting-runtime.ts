@@ -9,7 +9,7 @@ export interface CountingOptions {
   readonly ids: Ids;
   /** Does the work of one prompt. The signal asks to stop. */
   readonly work?: (sessionId: string, signal: AbortSignal) => Promise<void> | void;
-  /** When the session is due after its prompts (ms since 1970); it sleeps unless told. */
+  /** When the session is due after its prompts (ms since 1970); it sleeps by default. */
   readonly nextAt?: (sessionId: string, drives: number) => number | null;
 }
 

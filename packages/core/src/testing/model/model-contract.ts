@@ -233,7 +233,7 @@ export function describeModel(
     });
 
     test.skipIf(exceptions.textArguments)(
-      "arguments that are no JSON are kept as text, for the tool to reject",
+      "arguments that are not JSON are kept as text, for the tool to reject",
       async () => {
         const { under, call } = await world();
         const tools = [{ name: "read", input: { $raw: '{"path": "a' } }];
@@ -313,7 +313,7 @@ function answered(content: readonly ContentBlock[]): readonly Turn[] {
   ];
 }
 
-/** What a model that is none of those under test said: thinking that only it can read, a call with an id of its own. */
+/** The answer of another model: thinking that only it can read, and a call with its own id. */
 const FOREIGN: readonly Turn[] = [
   {
     role: "assistant",

@@ -49,7 +49,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
   const open = (host: Host, sessionId: string): Promise<Await> =>
     until(async () => (await host.store.awaits(sessionId))[0]);
 
-  /** The run went on where it was: one start, one wait, one answer, one effect. */
+  /** The run continued where it was: one start, one wait, one answer, one effect. */
   async function expectContinued(prompted: Prompted, name: string, one: Case): Promise<void> {
     const events = await fixture().ended(prompted);
     expect(only(events, "session.completed")[0]?.data.final_response).toContain(one.told(name));
@@ -138,7 +138,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("a run with two questions goes on when both have their answers", async () => {
+  test("a run with two questions continues when both have their answers", async () => {
     const { under, host } = fixture();
     const tools = ["Which yarn?", "Which loom?"].map(under.calls.question);
     const prompted = await fixture().run([{ tools }, { text: "Done." }]);

@@ -3,7 +3,7 @@ import type { Store } from "../../ports/store.ts";
 import type { FactPlace } from "./runtime-under-test.ts";
 
 /**
- * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker goes on with
+ * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker continues with
  * what it decided, and only its next append is refused. `untold`: the log ends with the fact, and the worker is refused.
  */
 export type Loss = "told" | "untold";

@@ -17,7 +17,7 @@ export interface ModelStep {
   readonly chunkDelayMs?: number;
   /** The model never answers. */
   readonly hang?: true;
-  /** An error instead of an answer: so many times, or always. */
+  /** An error instead of an answer: a number of times, or always. */
   readonly error?: {
     readonly status: number;
     readonly message?: string;

@@ -52,7 +52,7 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     },
   );
 
-  test("a subagent that the model's API refuses is an error result of the call, and the run goes on", async () => {
+  test("a subagent that the model's API refuses is an error result of the call, and the run continues", async () => {
     const { under, name } = fixture();
     const task = under.prompt([{ error: { status: 400, message: "No good." } }], name());
     const prompted = await fixture().run([{ tools: [under.calls.subagent(task)] }, { text: "Then without." }]);

@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 export interface Faults {
   /** A worker or client dies at one of its turns. */
   readonly crash: number;
-  /** A worker stops for longer than its lease and goes on as if nothing had happened. */
+  /** A worker stops for longer than its lease and continues as if nothing had happened. */
   readonly freeze: number;
   /** A call to the store fails before the commit. */
   readonly unavailable: number;

@@ -4,7 +4,7 @@ import type { Model, ModelReply, Tools } from "./simulated-runtime.ts";
 import type { Faults } from "./faults.ts";
 import type { Process, World } from "./world.ts";
 
-/** A prompt with this word kills whoever asks the model about it, every time. */
+/** A prompt with this word kills every worker that calls the model with it. */
 export const POISON = "poison";
 
 export interface ModelAndTools {

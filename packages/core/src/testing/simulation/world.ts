@@ -11,7 +11,7 @@ export interface Process {
   /** Waits until the scheduler lets this process go on. If it is killed meanwhile, nothing after the wait ever runs. */
   turn(what: string, delayMs?: number): Promise<void>;
   kill(why: string): void;
-  /** Stops without noticing it: the clock goes on, and every turn waits until this is over. */
+  /** Stops without noticing it: the clock continues, and every turn waits until this is over. */
   freeze(ms: number): void;
 }
 
@@ -21,7 +21,7 @@ interface ProcessOptions {
   readonly onKilled?: () => void;
 }
 
-/** A deterministic world: one seed decides every id, every delay and who goes on next. */
+/** A deterministic world: one seed decides every id, every delay and who continues next. */
 export interface World {
   readonly seed: number;
   readonly random: Random;
@@ -99,7 +99,7 @@ export function createWorld({ seed, keepTrace = false }: { seed: number; keepTra
 
   const readyAt = ({ at, owner }: Task): number => Math.max(at, owner?.frozenUntil ?? 0);
 
-  /** One of the tasks that are ready, chosen by the seed; the clock goes on to the next one if none is. */
+  /** One of the tasks that are ready, chosen by the seed; the clock continues to the next one if none is. */
   function next(): Task | undefined {
     tasks = tasks.filter(({ owner }) => owner === null || owner.alive);
     let first = Infinity;
@@ -158,7 +158,7 @@ export function createWorld({ seed, keepTrace = false }: { seed: number; keepTra
   };
 }
 
-/** Everything that can go on without a turn has gone on: the queue of microtasks is empty. Takes no time of the world. */
+/** Everything that can continue without a turn has gone on: the queue of microtasks is empty. Takes no time of the world. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -121,7 +121,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   const { title, cwd, parent, audit } = unit.extra ?? {};
   writer.place({ cwd: stringOf(cwd) });
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
-  // First, so that whoever looks for the first folder finds this one and not the sandbox's.
+  // Comes first, so that readers of the first folder find this one and not the sandbox's.
   if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
   eachLine(unit.path, (bytes) => {
     const line = bytes.toString("utf8");

@@ -26,7 +26,8 @@ interface Placed {
 const silent = new Set(["assistant.turn_start", "assistant.turn_end", "tool.execution_start"]);
 
 export function createEvents(sessionId: string, writer: TranscriptWriter, usage: Usage): Events {
-  // Trust: rows of the database, then the sums at the end of each leg, then OpenTelemetry, then the output alone.
+  // The order of sources for tokens: rows of the database, then the sums at the end of each leg, then OpenTelemetry,
+  // then output tokens alone.
   const unused = usage.rows.length > 0 ? [...usage.rows] : [];
   const legs = createLegs();
   const spans = [...usage.spans];

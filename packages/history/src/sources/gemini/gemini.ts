@@ -49,7 +49,7 @@ function findChats(root: string): Found {
       const id = sessionIdOf(path) ?? basename(path).replace(/\.jsonl?$/, "");
       const known = units.get(id);
       const unit = { id, root, path, ...stamp, extra: { cwd, parent } };
-      // A session that was resumed under another name goes on in the newer file.
+      // A session that was resumed under another name continues in the newer file.
       if (!known || known.mtimeMs < unit.mtimeMs || (known.path.endsWith(".json") && path.endsWith(".jsonl")))
         units.set(id, unit);
     }

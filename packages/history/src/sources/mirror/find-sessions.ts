@@ -93,7 +93,7 @@ export interface Belongs {
 export interface PlacedFile {
   readonly place: string;
   readonly encodedPath: string;
-  /** The id of the session at the top; its own id if it is no subagent. */
+  /** The id of the top session; its own id if it is not a subagent. */
   readonly sessionId: string;
 }
 

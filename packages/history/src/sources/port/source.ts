@@ -58,7 +58,7 @@ export interface Problem {
 export interface Unit {
   /** Its id as the agent writes it. */
   readonly id: string;
-  /** Another text as soon as the session has changed. */
+  /** A fingerprint that differs as soon as the session has changed. */
   readonly stamp: string;
   /** When it last changed. */
   readonly mtimeMs: number;

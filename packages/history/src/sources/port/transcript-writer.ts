@@ -54,7 +54,7 @@ export interface ParentSession {
 export type Block = Readonly<Record<string, unknown>>;
 
 /**
- * What whoever reads a session needs of it. `head`: the folder and the parent, so reading ends with the first message.
+ * What the reader of a session needs. `head`: the folder and the parent, so reading ends with the first message.
  * `usage`: only model calls with tokens, so a source may leave out records that have none. `transcript`: everything.
  */
 type Wanted = "head" | "usage" | "transcript";

@@ -21,7 +21,7 @@ export type ImageContent = z.infer<typeof ImageContent>;
 
 const spoken = { prompt: Prompt, images: z.array(ImageContent).max(100).nullish() };
 
-/** Ends the run when the client that asked for it goes away. Otherwise the run goes on, and can be followed again. */
+/** Ends the run when the client that asked for it goes away. Otherwise the run continues, and can be followed again. */
 const leaving = { stop_on_disconnect: z.boolean().default(false) };
 
 /**

@@ -6,7 +6,7 @@ import { Delivery, Webhook, WebhookInput, WebhookPatch } from "./webhook-shapes.
 
 const inWebhook = z.object({ webhook_id: Uuid });
 
-/** Who is told about sessions and runs. */
+/** Webhooks for events of sessions and runs. */
 export const webhookRoutes = {
   createWebhook: {
     method: "POST",

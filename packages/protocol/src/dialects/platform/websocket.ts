@@ -3,7 +3,7 @@ import { Uuid } from "../../ids.ts";
 import { MessageInput } from "./message-shapes.ts";
 import { AnswerInput } from "./session-shapes.ts";
 
-/** Names a command, so that its answer can be told from others. */
+/** Identifies a command, so that its answer can be recognised. */
 const reference = { id: z.string().min(1).max(100).optional(), session_id: Uuid };
 
 /** What a client may send over `/v1/ws`, each as one text message of JSON. */

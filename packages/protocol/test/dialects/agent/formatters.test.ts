@@ -96,7 +96,7 @@ test("json: without meta the answer alone, ended by [DONE]", async () => {
   });
 });
 
-test("a format that is none is refused before anything is said", async () => {
+test("an unknown format is rejected before any output", async () => {
   const { agent, simulator } = await simulatedAgent();
   const frames = agent.text("Hello.", { format: "yaml" as Format });
   const reading = frames[Symbol.asyncIterator]().next();

@@ -221,7 +221,7 @@ test("a second prompt during a run is 409 or waits, the run continues when its c
     when_running: "queue",
   });
   first.leave();
-  // A socket takes up the run that it finds, and one that had lost its connection goes on from there.
+  // A socket takes up the run that it finds, and one that had lost its connection continues from there.
   const socket = await talk(server);
   socket.send({ type: "attach", session_id: id.toUpperCase() });
   const { data: seen } = await socket.until(({ event }) => event === "result");

@@ -10,7 +10,10 @@ import { type Caller, caller } from "../../world.ts";
 
 /** Walls have tests of their own: here they stand only where a test asks for them. */
 
-/** A server that runs the real Claude Code against a simulator of its own. For several tests: whoever starts it closes it. */
+/**
+ * A server that runs the real Claude Code against a simulator of its own. Shared by several tests: the file that starts
+ * it closes it.
+ */
 export interface ClaudeServer {
   readonly url: string;
   readonly key: string;

@@ -28,7 +28,7 @@ interface Asking {
   readonly key: string;
 }
 
-/** Asks for a stream. An answer that is none throws with its status and error. */
+/** Requests a stream. Any other answer throws with its status and error. */
 export async function open(
   { url, key }: Asking,
   path: string,

@@ -579,7 +579,7 @@ test("an edit without a change makes no event, and a fork's title is text that e
   expect((await call("POST", `${path}/fork`, { title: "Another way" })).body).toMatchObject({ title: "Another way" });
 });
 
-test("a page of large events ends early and says where it goes on", async () => {
+test("a page of large events ends early and says where it continues", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }]));

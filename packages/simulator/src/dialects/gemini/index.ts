@@ -15,7 +15,7 @@ export const gemini: Dialect = {
     });
   },
   parse: parseGemini,
-  // Writing to the cache is neither told nor billed.
+  // Cache writes are neither reported nor billed.
   usage: ({ input_tokens, cache_creation_input_tokens: written, ...usage }) => ({
     ...usage,
     input_tokens: input_tokens + written,

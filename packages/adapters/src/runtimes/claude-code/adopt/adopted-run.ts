@@ -39,7 +39,7 @@ export interface AdoptedRun {
   /** An answer that was removed by going back: it is not part of the conversation, but costs money. */
   leftBehind(answer: Answer): void;
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
-  /** A prompt that was typed while the run went on. */
+  /** A prompt that was typed while the run continued. */
   steered(content: Content, messageId: string): void;
   /** Counts the usage of a subagent. */
   counted(answer: Pick<Answer, "usage" | "cost">): void;

@@ -88,7 +88,7 @@ export interface FileCopy {
 
 /** The transcript of a subagent. */
 export interface ClaudeSubagent {
-  /** Where it stands beside the session: `subagents/agent-…`. */
+  /** Its path beside the session: `subagents/agent-…`. */
   readonly subpath: string;
   readonly agentId: string;
   readonly parentAgentId: string | null;
@@ -146,7 +146,7 @@ function dataDirectoryOf(path: string): string {
   return dirname(dirname(dirname(path)));
 }
 
-/** Where a subagent's file stands beside its session. Files of the old layout lay next to it. */
+/** The path of a subagent's file beside its session. In the old layout it is in the same folder. */
 function subpathOf(path: string, { session, agentId }: { session: string; agentId: string }): string {
   const beside = relative(session.slice(0, -".jsonl".length), path).split(sep);
   const isInside = beside[0] === "subagents" && dirname(path) !== dirname(session);

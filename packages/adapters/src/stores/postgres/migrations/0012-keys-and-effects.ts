@@ -11,7 +11,7 @@ update skein.sessions s set has_unknown_effect = true where s.id in (
   where e.event_type = 'tool.completed' and e.data ->> 'outcome' = 'unknown');
 `;
 
-/** Such sessions are few, and people ask for them. An index that was not finished is made anew. */
+/** An index of the few sessions with an unknown effect. An unfinished index is created again. */
 export const unknownEffectsByTime = /* sql */ `
 drop index if exists skein.sessions_unknown_effect;
 create index concurrently sessions_unknown_effect on skein.sessions (tenant, created_at desc, id desc)

@@ -23,7 +23,7 @@ export interface Migration {
   readonly concurrent?: boolean;
 }
 
-/** In order. A migration that was applied anywhere is never changed; 2 and 3 were functions, which are made anew when they change. */
+/** In order. A migration that was applied anywhere is never changed; 2 and 3 were functions, which are created again when they change. */
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: "tables", sql: tables },
   { number: 4, name: "session lists", sql: sessionLists },

@@ -11,7 +11,7 @@ import { platform } from "./platform.ts";
 import { sessionMessages } from "./session-messages.ts";
 
 /**
- * The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are made anew whenever
+ * The functions of the store and the schemas `platform`, `agent` and `api`. They hold no data, so they are created again whenever
  * their text has changed. A change of a view's columns needs a migration.
  *
  * Every operator on a `json` body fails if the body has NUL or a lone surrogate anywhere, so views read bodies through
