@@ -9,10 +9,11 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { discover } from "@skein/history";
+import { discover, withSources } from "@skein/history";
+import { writeMixed } from "./history/agents.ts";
 import { FROM_HELP, benchFolder } from "./history/folder.ts";
 import { firstAnswers } from "./sql/first-answers.ts";
-import { QUESTIONS } from "./sql/questions.ts";
+import { QUESTIONS, QUESTIONS_OF_ALL } from "./sql/questions.ts";
 import { table } from "./table.ts";
 
 export const summary = "questions in SQL beside hand-written read_ndjson, on 400 MB; start of `skein sql`";
@@ -22,6 +23,7 @@ const HELP = `npm run bench -- sql [folder] [options]
 Without a folder a corpus of 400 files and 400 MB is made, with the shape of real transcripts. Ends with 1 if a goal was missed.
 
 ${FROM_HELP}
+  --agents       only the questions over the sessions of all agents
   --quick        two runs of each instead of five
   --large        a corpus of 2 GB: the same questions, for their memory
 `;
@@ -39,21 +41,30 @@ export async function run(args: readonly string[]): Promise<boolean> {
   const times = args.includes("--quick") || isLarge ? 2 : 5;
   const work = mkdtempSync(join(tmpdir(), "skein-bench-sql-"));
   try {
-    progress("Making the transcripts");
-    const folder = benchFolder(args, work, isLarge ? 5 : 1);
-    const place = { folder, cache: join(work, "cache"), times };
-    progress("Making the copy");
-    const built = build(place, work);
     const rows: string[][] = [];
     let isMet = true;
     const row = (what: string, [figure, processor = ""]: readonly string[], goal = "", met?: boolean): void => {
       rows.push([what, figure ?? "", processor, goal, met === undefined ? "" : met ? "met" : "missed"]);
       isMet &&= met !== false;
     };
+    const print = (): boolean => {
+      console.log(
+        `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.\n`,
+      );
+      console.log(table(["what", "figure", "processor", "at most", "goal"], rows));
+      return isMet;
+    };
+    if (!isLarge) await questionsOfAll({ work, times }, row);
+    if (args.includes("--agents")) return print();
+    progress("Making the transcripts");
+    const folder = benchFolder(args, work, isLarge ? 5 : 1);
+    const place = { folder, cache: join(work, "cache"), times };
+    progress("Making the copy");
+    const built = build(place, work);
     let most = 0;
     for (const [at, { what }] of QUESTIONS.entries()) {
       progress(`${what}: by hand, cold and warm`);
-      const { bare, cold, warm, megabytes } = measure(at, place);
+      const { bare, cold, warm, megabytes } = measure(at, place, [folder], ["bare", "cold", "warm"]);
       most = Math.max(most, megabytes);
       row(`${what}, by hand`, [ms(bare.ms), ms(bare.processorMs)]);
       const ratio = cold.ms / bare.ms;
@@ -92,20 +103,37 @@ export async function run(args: readonly string[]): Promise<boolean> {
     progress("First answers of skein mcp and of HTTP");
     for (const [what, first] of await firstAnswers({ folder, work }))
       row(what, [ms(first)], `${GOALS.firstMs} ms`, isLarge ? undefined : first <= GOALS.firstMs);
-    console.log(
-      `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.\n`,
-    );
-    console.log(table(["what", "figure", "processor", "at most", "goal"], rows));
-    return isMet;
+    return print();
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
+type Kind = "bare" | "cold" | "warm";
+
 interface Place {
   readonly folder: string;
   readonly cache: string;
   readonly times: number;
+}
+
+type AddRow = (what: string, figures: readonly string[], goal?: string, met?: boolean) => void;
+
+/** Questions over the sessions of six agents, 100 MB, whose lines are made already. */
+async function questionsOfAll({ work, times }: { readonly work: string; readonly times: number }, row: AddRow) {
+  progress("Making the sessions of all agents");
+  const cacheFolder = join(work, "agents-cache");
+  const { config } = await withSources({ dataPath: Object.values(writeMixed(join(work, "agents"), 4)), cacheFolder });
+  for (const [at, { what }] of QUESTIONS_OF_ALL.entries()) {
+    progress(`${what}: by hand and cold`);
+    const place = { cache: cacheFolder, times };
+    const { bare, cold } = measure(QUESTIONS.length + at, place, config.dataPath as string[], ["bare", "cold"]);
+    const ratio = cold.ms / bare.ms;
+    const processor = `${ms(cold.processorMs)}, ${(cold.processorMs / bare.processorMs).toFixed(2)} times`;
+    const goal = [`${GOALS.coldRatio} times`, ratio <= GOALS.coldRatio] as const;
+    row(`${what}, by hand`, [ms(bare.ms), ms(bare.processorMs)]);
+    row(`${what}, cold`, [`${ms(cold.ms)}, ${ratio.toFixed(2)} times`, processor], ...goal);
+  }
 }
 
 interface Measured {
@@ -115,15 +143,20 @@ interface Measured {
 }
 
 /** In turn, so that a busy moment does not fall on one of them alone. */
-function measure(at: number, { folder, cache, times }: Place) {
+function measure(
+  at: number,
+  { cache, times }: Omit<Place, "folder">,
+  folders: readonly string[],
+  kinds: readonly Kind[],
+) {
   const nothing: Measured = { ms: Infinity, processorMs: Infinity };
   const found = { bare: nothing, cold: nothing, warm: nothing };
   let megabytes = 0;
   for (let n = 0; n < times; n += 1)
-    for (const how of ["bare", "cold", "warm"] as const) {
+    for (const how of kinds) {
       const child = join(import.meta.dirname, "sql/child.ts");
       const answer = JSON.parse(
-        node("--conditions=@skein/source", child, how, String(at), folder, cache),
+        node("--conditions=@skein/source", child, how, String(at), cache, ...folders),
       ) as Measured & {
         readonly megabytes: number;
       };

@@ -16,6 +16,7 @@ export const LONG_FILES: readonly string[] = [
   "packages/adapters/test/claude-code/store-gone.test.ts",
   "packages/adapters/test/claude-code/sessions.test.ts",
   "packages/server/test/sql-hostile.test.ts",
+  "packages/server/test/sql-greedy.test.ts",
   "packages/server/test/sql.test.ts",
   "packages/core/test/loop/stop.test.ts",
   "packages/skein/test/conformance/claude-api.test.ts",

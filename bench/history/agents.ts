@@ -71,17 +71,19 @@ function freshCache(work: string): string {
   return folder;
 }
 
-function writeMixed(folder: string): Readonly<Record<string, string>> {
+/** 10,000 sessions of six agents, or a part of them. Answers the root of each. */
+export function writeMixed(folder: string, part = 1): Readonly<Record<string, string>> {
   const average = bytes / sessions;
-  const part = (name: string): string => join(folder, name);
-  writeCorpus({ folder: part("claude"), files: 2500, bytes: 2500 * claudeBytes, subagentEvery: 0, seed: 6 });
-  writeRollouts(part("codex"), 2500, average);
-  writeOpencode(join(part("opencode"), "opencode.db"), 2000, 2000 * average);
-  writePi(part("pi"), 1000, average);
-  writeGemini(part("gemini"), 1000, average);
-  writeCopilot(part("copilot"), 1000, average);
+  const [many, some, few] = [2500 / part, 2000 / part, 1000 / part];
+  const at = (name: string): string => join(folder, name);
+  writeCorpus({ folder: at("claude"), files: many, bytes: many * claudeBytes, subagentEvery: 0, seed: 6 });
+  writeRollouts(at("codex"), many, average);
+  writeOpencode(join(at("opencode"), "opencode.db"), some, some * average);
+  writePi(at("pi"), few, average);
+  writeGemini(at("gemini"), few, average);
+  writeCopilot(at("copilot"), few, average);
   const names = ["claude", "codex", "opencode", "pi", "gemini", "copilot"];
-  return Object.fromEntries(names.map((name) => [name, part(name)]));
+  return Object.fromEntries(names.map((name) => [name, at(name)]));
 }
 
 type Call = "usage" | "list" | "list-all" | "search" | "index";
@@ -89,12 +91,14 @@ type Call = "usage" | "list" | "list-all" | "search" | "index";
 const program = `
 import { enableCompileCache } from "node:module";
 enableCompileCache();
-const { withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
+const { createTitles, withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
 const { peakMegabytes } = await import("./bench/memory.ts");
 const [, cacheFolder, call, ...dataPath] = process.argv;
+// As a process that lasts has them: the server, the console, \`skein mcp\`.
+const titles = createTitles();
 const work = async () => {
   const needsLines = call === "index" || call === "search";
-  const { config } = await withSources({ dataPath, cacheFolder, lines: needsLines ? "all" : "as-needed" });
+  const { config } = await withSources({ dataPath, cacheFolder, titles, lines: needsLines ? "all" : "as-needed" });
   if (call === "list") await listSessions(config);
   else if (call === "list-all") await listSessions({ ...config, limit: Infinity });
   else if (call === "usage") await getUsage(config);

@@ -1,17 +1,17 @@
 /**
  * One process of the benchmark: asks one question and prints how long it took and how much memory the process had.
  *
- *     node child.ts bare|cold|warm QUESTION FOLDER CACHE
+ *     node child.ts bare|cold|warm QUESTION CACHE FOLDER…
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSql } from "@skein/sql";
 import { peakMegabytes } from "../memory.ts";
-import { QUESTIONS } from "./questions.ts";
+import { QUESTIONS, QUESTIONS_OF_ALL } from "./questions.ts";
 
-const [how, at, folder = "", cacheFolder = ""] = process.argv.slice(2);
-const question = QUESTIONS[Number(at)];
+const [how, at, cacheFolder = "", ...folders] = process.argv.slice(2);
+const question = [...QUESTIONS, ...QUESTIONS_OF_ALL][Number(at)];
 if (!question) throw new Error("Which question?");
 const { bare, ours } = question;
 
@@ -29,13 +29,13 @@ async function timed(work: () => Promise<unknown>): Promise<void> {
 // A database over nothing is DuckDB itself.
 const nothing = mkdtempSync(join(tmpdir(), "skein-bench-bare-"));
 const sql = await createSql({
-  roots: [how === "bare" ? nothing : folder],
+  roots: how === "bare" ? [nothing] : folders,
   threads: 2,
   cacheFolder: how === "warm" ? cacheFolder : null,
 });
 // The tables are made before the first question; what the files hold is not known yet.
 await sql.tables();
-const files = `'${join(folder, "projects/**/*.jsonl").replaceAll("'", "''")}'`;
+const files = `[${folders.map((folder) => `'${join(folder, "projects/**/*.jsonl").replaceAll("'", "''")}'`).join(", ")}]`;
 const statement = how === "bare" ? bare.replaceAll("FILES", files) : ours;
 for (let n = 0; n < (how === "warm" ? 6 : 1); n += 1) await timed(() => sql.run(statement));
 if (how === "warm" && sql.scannedBytes() > 0) throw new Error("The copy does not have everything.");

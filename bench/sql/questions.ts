@@ -10,18 +10,8 @@ export interface Question {
 
 const ANSWER = "STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(input_tokens BIGINT, output_tokens BIGINT))";
 
-export const QUESTIONS: readonly Question[] = [
-  {
-    what: "group by type",
-    ours: "SELECT message_type, count(*) FROM claude_conversations GROUP BY 1",
-    bare: `SELECT type, count(*) FROM read_ndjson(FILES, columns = {type: 'VARCHAR'}, ${OPTIONS}) GROUP BY 1`,
-  },
-  {
-    what: "usage by day and model",
-    ours: "SELECT timestamp::DATE, model, sum(output_tokens), sum(input_tokens) FROM claude.responses GROUP BY ALL",
-    // Lines of one answer are one call. Lines without a request id, and copies in a side chain, belong to the first
-    // call.
-    bare: `WITH lines AS (
+/** Lines of one answer are one call. Lines without a request id, and copies in a side chain, belong to the first call. */
+const CALLS = `WITH lines AS (
       SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
         coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,
         if(type = 'progress', data.message.message, message) AS message
@@ -39,7 +29,28 @@ export const QUESTIONS: readonly Question[] = [
     ), merged AS (
       SELECT id, if(request = '' OR first_request = '' OR side <> first_side, first_request, request) AS request, min(moment) AS moment,
         arg_min(model, moment) AS model, max(output) AS output, max(input) AS input FROM placed GROUP BY ALL
-    )
+    )`;
+
+function callsWithResults(source = "'' AS source", more = ""): string {
+  return `WITH blocks AS (SELECT ${source}, unnest(json_extract(message, '$.content[*]')) AS b FROM
+        read_ndjson(FILES, columns = {message: 'JSON'}, ${more}${OPTIONS})),
+      calls AS (SELECT source, json_extract_string(b, '$.id') AS id, json_extract_string(b, '$.name') AS name FROM blocks
+        WHERE json_extract_string(b, '$.type') = 'tool_use'),
+      results AS (SELECT json_extract_string(b, '$.tool_use_id') AS id, json_extract_string(b, '$.is_error') AS e FROM blocks
+        WHERE json_extract_string(b, '$.type') = 'tool_result')
+      SELECT source, name, count(*), count(*) FILTER (e = 'true') FROM calls LEFT JOIN results USING (id) GROUP BY ALL`;
+}
+
+export const QUESTIONS: readonly Question[] = [
+  {
+    what: "group by type",
+    ours: "SELECT message_type, count(*) FROM claude_conversations GROUP BY 1",
+    bare: `SELECT type, count(*) FROM read_ndjson(FILES, columns = {type: 'VARCHAR'}, ${OPTIONS}) GROUP BY 1`,
+  },
+  {
+    what: "usage by day and model",
+    ours: "SELECT timestamp::DATE, model, sum(output_tokens), sum(input_tokens) FROM claude.responses GROUP BY ALL",
+    bare: `${CALLS}
     SELECT moment::DATE, model, sum(output), sum(input) FROM merged GROUP BY ALL`,
   },
   {
@@ -51,12 +62,24 @@ export const QUESTIONS: readonly Question[] = [
   {
     what: "calls with results",
     ours: "SELECT name, count(*), count(*) FILTER (is_error) FROM claude.tool_calls GROUP BY 1",
-    bare: `WITH blocks AS (SELECT unnest(json_extract(message, '$.content[*]')) AS b FROM
-        read_ndjson(FILES, columns = {message: 'JSON'}, ${OPTIONS})),
-      calls AS (SELECT json_extract_string(b, '$.id') AS id, json_extract_string(b, '$.name') AS name FROM blocks
-        WHERE json_extract_string(b, '$.type') = 'tool_use'),
-      results AS (SELECT json_extract_string(b, '$.tool_use_id') AS id, json_extract_string(b, '$.is_error') AS e FROM blocks
-        WHERE json_extract_string(b, '$.type') = 'tool_result')
-      SELECT name, count(*), count(*) FILTER (e = 'true') FROM calls LEFT JOIN results USING (id) GROUP BY 1`,
+    bare: callsWithResults(),
+  },
+];
+
+/** The agent whose file it is: the mirrors of other agents have its name in their path. */
+const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9a-f]{16}/', 1), ''), 'claude-code')";
+
+/** Questions over the sessions of all agents, whose lines are made already. By hand, they are read as files of lines too. */
+export const QUESTIONS_OF_ALL: readonly Question[] = [
+  {
+    what: "all agents: calls with results",
+    ours: "SELECT source, name, count(*), count(*) FILTER (is_error) FROM history.tool_calls GROUP BY ALL",
+    bare: callsWithResults(`${SOURCE} AS source`, "filename = true, "),
+  },
+  {
+    what: "all agents: usage by model",
+    ours: "SELECT model, sum(output_tokens), sum(input_tokens) FROM history.responses GROUP BY ALL",
+    bare: `${CALLS}
+    SELECT model, sum(output), sum(input) FROM merged GROUP BY ALL`,
   },
 ];

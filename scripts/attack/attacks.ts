@@ -184,7 +184,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     attack: "hostile SQL: memory, time, rows",
     expected: "ended or cut, the server goes on",
-    file: "server/test/sql-hostile.test.ts",
+    file: "server/test/sql-greedy.test.ts",
     test: /takes no more|time limit|1\.5 GB|are cut|two run at a time/,
   },
   { attack: "a stolen backup", expected: "no secret in it", file: "server/test/sealed-secrets.test.ts", test: /./ },

@@ -21,14 +21,14 @@ export interface WriterTask {
 
 const { store: storeName, place, seed, writers } = JSON.parse(process.argv[2] ?? "{}") as WriterTask;
 const LEASE_MS = 60_000;
-/** More than a body that is kept in its row. */
+/** Longer than the largest body that is stored in its row. */
 const LARGE = 300_000;
 
 const { tell, asked, appended } = createJournalWriter();
 const ids = createIds();
 const facts = createFacts(ids);
 
-/** One writer: sessions of its own, prompts to the shared ones as well. */
+/** One writer: it uses its own sessions, and also prompts the shared ones. */
 async function write(store: Store, shared: readonly string[], random: Random, name: string): Promise<never> {
   const own: string[] = [];
   let count = 0;
@@ -123,13 +123,14 @@ const started = performance.now();
 const store = await openStore(storeName, place);
 tell({ is: "ready", openMs: performance.now() - started });
 const random = createRandom(seed);
-// Some sessions of the processes before, some new ones; everybody prompts them.
+// The shared sessions, which all writers prompt: some of earlier processes, some new ones.
 const earlier = (await store.list({ tenant: TENANT, limit: 4 })).items.map(({ id }) => id);
 const shared = [...earlier];
-// The server may be killed before the first of them is there.
+// The server may be killed before the first session is created.
 while (shared.length < earlier.length + 4) {
   const target = ids();
-  // Named after its id: one whose answer was lost may be stored all the same, and the next attempt is another session.
+  // The title contains the id, because a creation whose answer was lost may be stored, and the retry makes another
+  // session.
   const events = [facts.created(`shared ${target}`)];
   if (await appended(store, { kind: "create", target, events, expect: 0 })) shared.push(target);
   else await sleep(50);

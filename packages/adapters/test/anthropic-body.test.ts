@@ -31,9 +31,10 @@ function turn(at: number): Transcript {
 function expectSame(state: ReturnType<typeof stateWith>, purpose: "step" | "summary" | "compaction" = "step"): void {
   const call = callOf(state, purpose, 2048);
   const { body, encoded } = messagesBody(call, { name: call.model, isClaude: true, abilities });
-  expect(JSON.parse(new TextDecoder().decode(encoded()))).toEqual(
-    JSON.parse(JSON.stringify({ ...body, stream: true })),
-  );
+  const bytes = encoded();
+  const all = "pieces" in bytes ? Buffer.concat([...bytes.pieces()]) : bytes;
+  expect(all.length).toBe(bytes.length);
+  expect(JSON.parse(new TextDecoder().decode(all))).toEqual(JSON.parse(JSON.stringify({ ...body, stream: true })));
 }
 
 test("the bytes of a request are its body, at every step of a conversation that grows", () => {
@@ -58,4 +59,17 @@ test("kept JSON is not used for a changed conversation: later memories, a compac
   transcript.push({ id: "y", role: "user", content: "no result came" });
   expectSame(state);
   expectSame(stateWith(transcript.slice(0, 50)));
+});
+
+test("a request with large files is its body too, in pieces, and no copy of them is kept", () => {
+  const file = (at: number) => ({ type: "image" as const, source: { data: `${at}é`.repeat(700_000) } });
+  const state = stateWith(Array.from({ length: 30 }, (_, at) => turn(at)).flat());
+  state.transcript.splice(4, 0, { id: "f1", role: "user", content: [file(1)] } as never);
+  state.transcript.push({ id: "f2", role: "user", content: [file(2)] } as never);
+  expectSame(state);
+  const call = callOf(state, "step", 2048);
+  const { encoded } = messagesBody(call, { name: call.model, isClaude: true, abilities });
+  const body = encoded();
+  if (!("pieces" in body)) throw new Error("Expected a body in pieces.");
+  expect(Math.max(...[...body.pieces()].map(({ length }) => length))).toBeLessThan(1024 * 1024);
 });

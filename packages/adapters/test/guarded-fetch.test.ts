@@ -45,6 +45,15 @@ test("a name is resolved once: the connection is made to the address that was ch
   expect(asked).toEqual(["POST /v1"]);
 });
 
+test("a body that comes in pieces is sent with its length", async () => {
+  const { port } = await listening();
+  const guarded = createGuardedFetch({ allowsAddress: () => true, allowsPort: () => true });
+  const body = ReadableStream.from([Buffer.from("spo"), Buffer.from("ken")]);
+  const headers = { "content-length": "6" };
+  const answer = await guarded(`http://127.0.0.1:${port}/v1`, { method: "POST", headers, body });
+  expect(await answer.text()).toBe("spoken");
+});
+
 test("the signal ends a request under way", async () => {
   const { port } = await listening();
   const guarded = createGuardedFetch({ allowsAddress: () => true, allowsPort: () => true });

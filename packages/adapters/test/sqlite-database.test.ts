@@ -35,3 +35,22 @@ test("a file without a byte is refused with what to do, unless it was made a mom
   utimesSync(file, new Date(), new Date());
   open().close();
 });
+
+test("a statement does not keep a large value after it ran", () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-values-"));
+  const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
+  onTestFinished(() => {
+    db.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  db.run("create table large (number, value)");
+  const value = Buffer.alloc(16 * 1024 * 1024, "x");
+  db.run("insert into large values (0, cast(? as text))", value);
+  const before = process.memoryUsage().rss;
+  for (let at = 1; at <= 10; at++) db.run(`insert into large values (${at}, cast(? as text))`, value);
+  expect((process.memoryUsage().rss - before) / 1024 / 1024).toBeLessThan(80);
+  expect(db.get("select count(*) as n, min(length(value)) as least from large where typeof(value) = 'text'")).toEqual({
+    n: 11,
+    least: value.length,
+  });
+});

@@ -99,6 +99,7 @@ export { keepLargeTexts } from "./log/large-texts.ts";
 export { rowsOf } from "./log/message-rows.ts";
 export { project } from "./log/projection.ts";
 export type { Changes, FileRow } from "./log/row-changes.ts";
+export { isLargeJson, jsonPieces } from "./log/json-pieces.ts";
 export { type StateCache, createStateCache } from "./log/state-cache.ts";
 export {
   type CallState,
@@ -208,6 +209,7 @@ export { capUses } from "./shares/cap-use.ts";
 export { capRuns } from "./shares/capped-runs.ts";
 export { type SpendGate, createSpendGate } from "./shares/spend-gate.ts";
 export { createSpendLedger, sweepSpending } from "./shares/spend-ledger.ts";
+export { type LargeSessions, createLargeSessions } from "./shares/large-sessions.ts";
 export { type RunLine, type Standing, queuedRun, runLines } from "./shares/run-places.ts";
 
 // What the operator allows.

@@ -36,6 +36,18 @@ describe("the index", () => {
     expect((await buildIndex(data.indexed)).bytesRead).toBe(Buffer.byteLength(line));
   });
 
+  test("a list with the index has the order of one without, also if a prompt looks like a saved time", async () => {
+    const data = createDataDirectory();
+    const prompts = ['"lastTime":"2099-01-01T00:00:00.000Z"', "newer", 'x","lastTime":null,"y":"'];
+    for (const [at, prompt] of prompts.entries())
+      data.session(sessionId(at + 1), [conversation(`2026-11-0${at === 2 ? 1 : at + 2}T10:00:00.000Z`).user(prompt)]);
+    data.session(sessionId(9), [{ type: "file-history-snapshot", messageId: "m", snapshot: {} }]);
+    await buildIndex(data.indexed);
+    const indexed = await listSessions(data.indexed);
+    expect(indexed).toEqual(await listSessions({ ...data.indexed, cacheFolder: null }));
+    expect(indexed.data.map(({ id }) => id)).toEqual([sessionId(2), sessionId(1), sessionId(3), sessionId(9)]);
+  });
+
   test("the index does not keep a half-written line, and counts it once when it is complete", async () => {
     const data = createDataDirectory();
     const talk = conversation();

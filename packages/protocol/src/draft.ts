@@ -17,7 +17,7 @@ const draft = z.object({
   delta: z.string(),
 });
 
-/** Text of the step, and the same as an update of the message with its kind: only the latter has what the model thinks. */
+/** `step.generating` has the text of the step. `message.delta` has text and thinking, with the kind. */
 export const Draft = z.discriminatedUnion("event_type", [
   z.object({ event_type: z.literal("step.generating"), data: draft }),
   z.object({ event_type: z.literal("message.delta"), data: draft.extend({ kind: z.enum(["text", "thinking"]) }) }),

@@ -4,6 +4,7 @@ import type {
   Engine,
   FileStore,
   KeyPolicy,
+  LargeSessions,
   Live,
   Model,
   ModelCatalog,
@@ -108,6 +109,8 @@ export interface ServerDeps {
   readonly isShared?: (() => boolean) | undefined;
   /** The places in which this process drives sessions, and who waits for one. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
+  /** Sessions with large messages, which wait for room in the memory of this process. */
+  readonly largeSessions?: Pick<LargeSessions, "figures" | "standing"> | undefined;
   /** The place in the line of a session whose run is over a cap. Undefined without caps. */
   readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
   /** How many runs of each cap are under way and wait, by the name of the cap. */

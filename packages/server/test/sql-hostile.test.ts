@@ -4,11 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
-import { testServer } from "./world.ts";
 
 /**
  * Statements that want out, against a server as people start it: one process, the same from the first to the last.
@@ -35,17 +33,15 @@ let portNumber = 0;
 interface Answer {
   readonly status: number;
   readonly text: string;
-  readonly ms: number;
 }
 
-async function ask(sql: string, of = { url, key }): Promise<Answer> {
-  const began = performance.now();
-  const response = await fetch(`${of.url}/v1/sql`, {
+async function ask(sql: string): Promise<Answer> {
+  const response = await fetch(`${url}/v1/sql`, {
     method: "POST",
-    headers: { "x-api-key": of.key, "content-type": "application/json" },
+    headers: { "x-api-key": key, "content-type": "application/json" },
     body: JSON.stringify({ sql }),
   });
-  return { status: response.status, text: await response.text(), ms: performance.now() - began };
+  return { status: response.status, text: await response.text() };
 }
 
 /** The statements that run now, as many as may at once. */
@@ -197,79 +193,6 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
   });
 
-  // S-55, two at a time, as many as run at once.
-  test.each([
-    ["SELECT repeat('a', 2000000000)", "SELECT string_agg(repeat('a', 1000000), '') FROM range(100000)"],
-    [
-      "WITH RECURSIVE t AS (SELECT 'a' AS x UNION ALL SELECT x || x FROM t) SELECT max(length(x)) FROM t",
-      "SELECT list(range) FROM range(1000000000)",
-    ],
-  ])("%s takes no more than it may", async (first, second) => {
-    for (const { status, text, ms } of await Promise.all([ask(first), ask(second)])) {
-      expect([status, text]).toEqual([422, expect.stringMatching(/over_limit|statement_failed/)]);
-      // 5 s is the limit. A busy machine may need longer to say so, never as long as the statement.
-      expect(ms).toBeLessThan(60_000);
-    }
-  });
-
-  test("a slow statement is ended at the time limit, which the server sets", async () => {
-    const impatient = await testServer({ limits: { statementMs: 1000 } });
-    for (const pair of [
-      [
-        "SELECT count(*) FROM range(100000000000) a, range(1000) b",
-        "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t",
-      ],
-      [
-        "SELECT sum(n) FROM generate_series(1, 1000000000000) t(n)",
-        "SELECT count(DISTINCT range) FROM range(10000000000)",
-      ],
-    ])
-      for (const { status, text, ms } of await Promise.all(pair.map((sql) => ask(sql, impatient)))) {
-        expect([status, text]).toEqual([422, expect.stringContaining("took longer than 1 s")]);
-        expect(ms).toBeLessThan(60_000);
-      }
-  });
-
-  test("no process in the sandbox may take more than 1.5 GB", async () => {
-    const asked = ask(
-      "SELECT max(length(x)) FROM (SELECT repeat('a', 100000000 + range::INTEGER) AS x FROM range(100))",
-    );
-    let most = 0;
-    for (;;) {
-      most = Math.max(most, ...sandboxedMemory());
-      if (await Promise.race([asked.then(() => true), delay(5, false)])) break;
-    }
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThan(1536 * 1024);
-  });
-
-  // S-57
-  test("10 million rows of 1 KB are cut at 10,000 rows, and rows of 10 KB at 10 MB", async () => {
-    const many = await answered("SELECT repeat('x', 900) AS x FROM range(10000000)");
-    expect(many.text.slice(-60)).toContain('{"end":{"rows":10000,"truncated":true}}');
-    const large = await answered("SELECT repeat('x', 10000) AS x FROM range(10000000)");
-    expect(large.text.slice(-60)).toMatch(/"truncated":true/);
-    expect(large.text.length).toBeLessThan(10.5 * 1024 * 1024);
-  });
-
-  // S-61
-  test("of 20 heavy statements two run at a time, those without a place get 429, and the API keeps answering", async () => {
-    const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));
-    const health = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/health`)));
-    expect(health.map(({ status }) => status)).toEqual(health.map(() => 200));
-    const answers = await Promise.all(heavy);
-    const statuses = answers.map(({ status }) => status);
-    const ran = statuses.filter((status) => status === 422).length;
-    // Who waits gets the place of one that was stopped, if that is in time.
-    expect([2, 3, 4]).toContain(ran);
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).toHaveLength(20 - ran);
-    for (const { text } of refused)
-      expect(text).toMatch(
-        /2 statements of SQL may run at once, shared by all tenants, and \d+ others wait\. Retry in \d+ s\./,
-      );
-  });
-
   test("in the end the server is the same process, still answers, wrote nothing, called nobody, and leaves no process behind", async () => {
     expect(server.exitCode).toBeNull();
     expect(() => process.kill(server.pid ?? 0, 0)).not.toThrow();
@@ -299,17 +222,3 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(readdirSync(join(data, "sql"))).toEqual([String(server.pid)]);
   });
 });
-
-/** What the processes inside the sandbox have in memory now, in KB. */
-function sandboxedMemory(): readonly number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("/skein/node")) return 0;
-        return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0);
-      } catch {
-        return 0;
-      }
-    });
-}

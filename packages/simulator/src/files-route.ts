@@ -1,4 +1,4 @@
-/** The Files API. The beta header that the real one once asked for is neither needed nor refused. */
+/** The Files API. The beta header that the real API once required is optional. */
 import { basename } from "node:path";
 import type { ServerResponse } from "node:http";
 import { ApiError, invalid } from "./api-error.ts";

@@ -35,9 +35,9 @@ export interface MessagesRequest {
   readonly thinking: boolean;
   readonly stopSequences: readonly string[];
   readonly container: { readonly id: string | null; readonly skills: readonly JsonObject[] } | null;
-  /** Of `output_config.format`, when the caller wants JSON. */
+  /** The schema of `output_config.format`, if the caller wants JSON. */
   readonly outputSchema: JsonObject | null;
-  /** Of the request itself: marks its last block. */
+  /** `cache_control` of the request itself, which marks its last block. */
   readonly cacheControl: CacheControl | null;
 }
 
@@ -97,7 +97,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The texts that a message itself says; what tools returned is not among them. */
+/** The texts of a message, without tool results. */
 export function textsOf(content: Message["content"]): readonly string[] {
   if (typeof content === "string") return [content];
   return content.flatMap((block) => (block.type === "text" && typeof block.text === "string" ? [block.text] : []));

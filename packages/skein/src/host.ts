@@ -7,6 +7,7 @@ import {
   type EngineFactory,
   type FileStore,
   type Hooks,
+  type LargeSessions,
   type Live,
   type LoopDeps,
   type AgentMemory,
@@ -29,6 +30,7 @@ import {
   SKILL_TOOL,
   capRuns,
   createBusLive,
+  createLargeSessions,
   createLoop,
   createMemoryLive,
   createParking,
@@ -114,6 +116,8 @@ export interface Host {
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
+  /** Sessions with large messages, which are driven by turns. */
+  readonly largeSessions: Pick<LargeSessions, "figures" | "standing">;
   /** Removes the data of a session outside its log: its files, and what agents remember of it. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
@@ -239,6 +243,7 @@ export function createHost(options: HostOptions): Host {
     report,
   });
   const parking = createParking({ store, now, report });
+  const largeSessions = createLargeSessions({ store, states, now, isShared: options.isShared });
   const wake = (sessionId: string): void => engine.wake(sessionId);
   const { runtime, driven } = counted(
     createRuntimes({
@@ -248,6 +253,7 @@ export function createHost(options: HostOptions): Host {
       ids,
       runtimes: new Map([["loop", loop], ...(options.runtimes?.(shared) ?? [])]),
       parking,
+      bounded: largeSessions.bound,
       capped: capsOf && ((all) => capRuns(all, { store, states, now, ids, timers, ledger, capsOf, wake })),
     }),
   );
@@ -282,6 +288,7 @@ export function createHost(options: HostOptions): Host {
     models,
     driven,
     parking,
+    largeSessions,
     forget,
     register: (registered) => void agents.set(registered.agent.config.name, registered),
     knows: (agentName) => agents.has(agentName),

@@ -108,6 +108,47 @@ eachModel("%s at an address where nothing is: one call, and the status", async (
   expect(nothing.asked()).toBe(1);
 });
 
+test.each(NAMES.filter((name) => name !== "ai/llama"))(
+  "%s whose error never ends: 1 MiB of it is read, and the connection is closed",
+  async (model) => {
+    let sent = 0;
+    const closed = Promise.withResolvers<void>();
+    const endless = await otherServer((response) => {
+      response.writeHead(400, { "content-type": "text/plain" });
+      const piece = "x".repeat(100_000);
+      const write = (): void => {
+        while (!response.destroyed && response.write(piece)) sent += piece.length;
+      };
+      response.on("drain", write).on("close", closed.resolve);
+      write();
+    });
+    const { run } = await agentOf(model, endless.url);
+    const { error } = await run([{ text: "Never." }]);
+    expect(error).toMatchObject({ status: 400 });
+    await closed.promise;
+    expect(sent).toBeLessThan(20_000_000);
+  },
+);
+
+test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"] as const)(
+  "%s with a line that never ends: the stream is ended at 32 million characters",
+  async (model) => {
+    const endless = await otherServer((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write("data: ");
+      const piece = "x".repeat(2_000_000);
+      const write = (): void => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on("drain", write);
+      write();
+    });
+    const { run } = await agentOf(model, endless.url);
+    const { error } = await run([{ text: "Never." }]);
+    expect(error).toMatchObject({ code: "stream_broken", message: expect.stringContaining("32 million characters") });
+  },
+);
+
 test.each(NAMES.slice(1))("%s without tools, for an agent that has some: no call, and what to do", async (model) => {
   const { run, asked } = await agentOf(model, simulator.url, { settings: { abilities: { tools: false } } });
   const { error } = await run([{ text: "Never." }]);

@@ -1,5 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { Readable } from "node:stream";
+import { type LargeBody, isLargeBody } from "./large-body.ts";
 
 /** An answer over HTTP. A `Response` of `fetch` is one. */
 export interface Answer {
@@ -13,12 +15,27 @@ export interface Answer {
 interface HttpRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
+  readonly body: string | Uint8Array | LargeBody;
   readonly signal?: AbortSignal;
 }
 
 /** Makes one request: `httpRequest`, or a `fetch`. */
-export type Sender = (url: string, request: HttpRequest & { readonly redirect: "manual" }) => Promise<Answer>;
+type Sender = (url: string, request: HttpRequest & { readonly redirect: "manual" }) => Promise<Answer>;
+
+/** How requests are sent: by this `fetch`, otherwise by `httpRequest`. */
+export function senderOf(fetch: typeof globalThis.fetch | undefined): Sender {
+  if (!fetch) return httpRequest;
+  return (url, { body, headers, ...request }) => {
+    if (!isLargeBody(body)) return fetch(url, { ...request, headers, body });
+    const stream: RequestInit & { readonly duplex: "half" } = {
+      ...request,
+      headers: { ...headers, "content-length": String(body.length) },
+      body: ReadableStream.from(body.pieces()),
+      duplex: "half",
+    };
+    return fetch(url, stream);
+  };
+}
 
 /** A machine that does not take the connection for longer is not there. */
 const CONNECT_MS = 10_000;
@@ -37,7 +54,7 @@ export async function httpRequest(url: string, { body, headers, ...request }: Ht
         "accept-encoding": "identity",
         "user-agent": "skein",
         ...headers,
-        "content-length": String(Buffer.byteLength(body)),
+        "content-length": String(isLargeBody(body) ? body.length : Buffer.byteLength(body)),
       },
     });
     sent.once("response", resolve);
@@ -50,7 +67,8 @@ export async function httpRequest(url: string, { body, headers, ...request }: Ht
       const slow = setTimeout(() => sent.destroy(connectTimeout()), CONNECT_MS).unref();
       socket.once("connect", () => clearTimeout(slow)).once("close", () => clearTimeout(slow));
     });
-    sent.end(body);
+    if (isLargeBody(body)) Readable.from(body.pieces()).pipe(sent);
+    else sent.end(body);
   });
   const { statusCode: status = 0 } = response;
   return {

@@ -9,7 +9,8 @@ import {
   createAnswerStream,
 } from "@skein/core";
 import { brokenRequest, checkStream, rejectedRequest } from "./failures-of-openai.ts";
-import { type Sender, httpRequest } from "./http-request.ts";
+import { senderOf } from "./http-request.ts";
+import { jsonBody } from "./large-body.ts";
 import { eachEvent, sent, watched } from "./stream-request.ts";
 
 /** One of OpenAI's APIs, which differ in their address, their body and how their stream is read. */
@@ -30,7 +31,7 @@ const HINT = "Check the network and the address of the model.";
 /** Makes one request and reads its answer. */
 export function openAiCall(api: OpenAiApi): Model["call"] {
   const { address, apiKey, silenceMs = SILENCE_MS, abilities, prepare, read } = api;
-  const send: Sender = api.fetch ?? httpRequest;
+  const send = senderOf(api.fetch);
   const headers = {
     "content-type": "application/json",
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
@@ -40,7 +41,7 @@ export function openAiCall(api: OpenAiApi): Model["call"] {
     const reader = read(answer, call);
     try {
       return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {
-        const body = JSON.stringify(prepare(call).body);
+        const body = jsonBody(prepare(call).body);
         const request = { method: "POST", headers, body, signal: watch.signal };
         const response = await sent(address, request, { send, rejected: rejectedRequest, hint: HINT });
         checkStream(response, address);

@@ -58,7 +58,22 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
     throw unreachable(new URL(url).origin, error, hint);
   }
   if (answer.ok) return answer;
-  throw rejected(answer, await answer.text());
+  throw rejected(answer, await beginningOf(answer));
+}
+
+/** The most bytes that are read of an answer that is not a stream of events. */
+const MOST_TEXT = 1024 * 1024;
+
+/** The beginning of an answer's text. Whoever runs the address of a model may send an endless answer: the rest is not read. */
+export async function beginningOf({ body }: Pick<Answer, "body">): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= MOST_TEXT) break;
+  }
+  return Buffer.concat(chunks).subarray(0, MOST_TEXT).toString();
 }
 
 /** Codes of addresses where no server listens, or whose name does not exist: usually the address is wrong. */
@@ -87,6 +102,9 @@ export async function eachChunk(
   }
 }
 
+/** The most characters of one event: as many as an answer may have. */
+const MOST_EVENT = 32_000_000;
+
 /** Hands on each server-sent event of an answer: its name, if it has one, and its data. */
 export async function eachEvent(
   answer: Pick<Answer, "body">,
@@ -96,6 +114,14 @@ export async function eachEvent(
   const decoder = new TextDecoder();
   // The clients' own streams are not used: they nest several iterators, and cost more processor time than the call
   // itself.
-  const { feed } = createParser({ onEvent: ({ event, data }) => take(data, event) });
+  const { feed } = createParser({
+    onEvent: ({ event, data }) => take(data, event),
+    maxBufferSize: MOST_EVENT,
+    onError({ type }) {
+      if (type !== "max-buffer-size-exceeded") return;
+      const message = "An event of the model's stream has more than 32 million characters, so the stream was ended.";
+      throw new ModelFailure({ code: "stream_broken", message }, { retryable: false });
+    },
+  });
   await eachChunk(answer, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
 }

@@ -13,7 +13,7 @@ export function createGlob(folderOf: FolderOf): Tool {
     description: `Finds files of the working folder by a pattern such as **/*.ts, the latest first, ${MOST} at most.`,
     input: z.object({
       pattern: z.string().min(1).describe("The pattern of the paths, relative to `path`."),
-      path: z.string().optional().describe("The folder to look in; the working folder unless told."),
+      path: z.string().optional().describe("The folder to search. Default: the working folder."),
     }),
     policy: "repeatable",
     run: async ({ pattern, path = "." }, context) => {

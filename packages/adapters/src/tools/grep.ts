@@ -14,12 +14,9 @@ const SEARCH_MS = 20_000;
 
 const Input = z.object({
   pattern: z.string().min(1).describe("A regular expression (RE2: no look-around, no back-references)."),
-  path: z.string().optional().describe("The file or folder to search; the working folder unless told."),
+  path: z.string().optional().describe("The file or folder to search. Default: the working folder."),
   glob: z.string().optional().describe("Only files whose path fits, such as *.ts or src/**."),
-  output_mode: z
-    .enum(["content", "files_with_matches", "count"])
-    .optional()
-    .describe("Files with matches unless told."),
+  output_mode: z.enum(["content", "files_with_matches", "count"]).optional().describe("Default: files_with_matches."),
   "-i": z.boolean().optional().describe("Ignore case."),
   "-n": z.boolean().optional().describe("Show line numbers (content)."),
   "-A": z.number().int().min(0).max(100).optional().describe("Lines after each match (content)."),

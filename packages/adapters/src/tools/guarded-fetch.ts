@@ -2,14 +2,15 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
-import type { ReadableStream } from "node:stream/web";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as WebStream } from "node:stream/web";
 import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-request.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 /**
  * `fetch` for addresses that somebody else chose, with answers that stream. A name is resolved once, its address is
- * checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies are text or
- * bytes.
+ * checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies are text,
+ * bytes or streams.
  */
 export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
@@ -40,13 +41,14 @@ export function createGuardedFetch(
       );
       // As `fetch` has it: the reason of a connection that failed is the cause.
       sent.on("error", (error) => reject(signal?.aborted ? error : new TypeError("fetch failed", { cause: error })));
-      sent.end(body);
+      if (body instanceof ReadableStream) void pipeline(Readable.fromWeb(body), sent).catch(reject);
+      else sent.end(body);
     });
     const { statusCode: status = 500, headers } = response;
     const shown = Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
     );
-    const stream = Readable.toWeb(response) as ReadableStream<Uint8Array>;
+    const stream = Readable.toWeb(response) as WebStream<Uint8Array>;
     return new Response(EMPTY.has(status) ? null : stream, { status, headers: Object.fromEntries(shown) });
   };
 }

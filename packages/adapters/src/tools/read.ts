@@ -9,7 +9,7 @@ import type { FolderOf } from "./call-place.ts";
 
 const LINES = 2000;
 const LINE_LENGTH = 2000;
-/** Bytes of a file that are looked at; a file may be any size. */
+/** The most bytes of a file that are read. */
 const READ_BYTES = 32 * 1024 * 1024;
 const IMAGE_BYTES = 4 * 1024 * 1024;
 const IMAGES: Readonly<Record<string, string>> = {
@@ -83,7 +83,7 @@ async function numberedLines(
   return shown.join("\n");
 }
 
-/** Looks at the first piece of a stream and puts it back. */
+/** Reads the first piece of a stream and returns a stream that still has it. */
 async function beginsAsText(stream: Readable): Promise<boolean> {
   await Promise.race([once(stream, "readable"), once(stream, "end")]);
   const start = stream.read() as Uint8Array | null;

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { stripVTControlCharacters } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
 import { lines, start } from "../skein.ts";
 import { bin, createWorld, evil, first, second } from "./world.ts";
 
@@ -215,6 +216,19 @@ test("statusline is one line with model, costs and context, from what Claude Cod
   expect(run(JSON.stringify(status)).stdout).toMatch(
     /^Opus in app \| \$0\.00 session, \$0\.00 today \| [\d,]+ tokens \(\d+ %\)\n$/,
   );
+  // A million tokens of input in this session now, and two in another.
+  const timestamp = new Date().toISOString();
+  for (const [id, path, input_tokens] of [
+    ["now", transcript, 1_000_000],
+    ["other", join(world.root, "projects/-work-other", `${second}.jsonl`), 2_000_000],
+  ] as const) {
+    const message = { id, role: "assistant", model: "claude-opus-4-5", usage: { input_tokens, output_tokens: 0 } };
+    appendFileSync(path, `${JSON.stringify({ type: "assistant", uuid: id, timestamp, message })}\n`);
+  }
+  const { stdout } = run(JSON.stringify(status));
+  const isSameDay = new Date().toDateString() === new Date(timestamp).toDateString();
+  expect(stdout).toContain(isSameDay ? "| $5.00 session, $15.00 today |" : "| $5.00 session, $0.00 today |");
+  expect(stdout).toContain("| 1,000,000 tokens (");
   expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
 });
 
@@ -285,6 +299,56 @@ test("verify and check say 1 when something is damaged or unknown", async () => 
     out: expect.stringMatching(/from-the-future +1 +unknown: type, x/) as string,
   });
   expect((await world.run("show", "0")).code).toBe(1);
+});
+
+test("verify and check read only the sessions that --project, --since and --until choose", async () => {
+  const world = createWorld();
+  appendFileSync(join(world.root, "projects/-work-app", `${first}.jsonl`), '{"type":"from-the-future"}\n{"torn": \n');
+  for (const command of ["verify", "check"]) {
+    const code = async (...filter: readonly string[]): Promise<number> => (await world.run(command, ...filter)).code;
+    expect(await code(), command).toBe(1);
+    expect(await code("--project", "/work/app"), command).toBe(1);
+    expect(await code("--project", "/work/other"), command).toBe(0);
+    expect(await code("--since", "2026-10-15"), command).toBe(1);
+    expect(await code("--until", "2026-10-15"), command).toBe(0);
+  }
+});
+
+test.each([
+  ["--project", "/work/other"],
+  ["--until", "2026-10-15"],
+])("archive %s %s keeps only the sessions that it chooses", async (...filter) => {
+  const world = createWorld();
+  expect((await world.run("archive", ...filter)).out).toContain("1 file:");
+  rmSync(join(world.root, "projects"), { recursive: true });
+  expect((await world.run("show", second)).out).toContain("an older session");
+  expect((await world.run("show", first)).code).toBe(3);
+});
+
+test.each([
+  ["list"],
+  ["show", "0"],
+  ["show", "0", "--all"],
+  ["search", "parser"],
+  ["usage", "--by", "day", "--by", "model", "--by", "session", "--by", "block", "--breakdown"],
+  ["files", first],
+  ["files", first, "a.ts"],
+  ["plans"],
+  ["todos"],
+  ["undo", "--list"],
+  ["check"],
+  ["verify"],
+])("on a terminal of 80 columns no line of history %s %s is longer", async (...args) => {
+  const world = createWorld();
+  await world.run("migrate", "--from", "/work/other", "--to", `/work/${"a-long-name/".repeat(9)}`, "--yes");
+  const { isTTY, columns } = process.stdout;
+  Object.assign(process.stdout, { isTTY: true, columns: 80 });
+  onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
+  const { out } = await world.run(...args, ...(args[0] === "undo" ? [] : ["--no-pager"]));
+  const shown = stripVTControlCharacters(out).split("\n");
+  expect(shown.length).toBeGreaterThan(1);
+  // A path without a space stays whole, so that it can be copied.
+  expect(shown.filter((line) => line.length > 80 && / /.test(line.trim()))).toEqual([]);
 });
 
 test("a folder that may not be read is exit code 4", ({ skip }) => {

@@ -2,7 +2,7 @@
  * The JSON length of a longer string is estimated by its character count: writing it as JSON only to measure it takes
  * as long as sending it.
  */
-const LONG = 64 * 1024;
+export const LONG = 64 * 1024;
 
 /** How long the JSON of a value is, in characters. Escapes in long strings are not counted. */
 export function jsonSize(value: unknown): number {

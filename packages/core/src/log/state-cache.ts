@@ -20,6 +20,10 @@ export interface StateCache {
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
+  /** Keeps a session that is being driven in the cache, whatever its size, between `put` and `take`. Returns how to end that. */
+  pin(sessionId: string): () => void;
+  /** How many characters the long texts of a state have. */
+  longText(state: SessionState): number;
   close(): void;
 }
 
@@ -27,12 +31,13 @@ export interface StateCache {
 const SNAPSHOT_EVERY = 500;
 
 /** Sessions with large messages would otherwise fill the memory long before there are many of them. */
-const LONG_TEXT = 48 * 1024 * 1024;
+const LONG_TEXT = 32 * 1024 * 1024;
 
 export function createStateCache({ store, size = 1000, longText: most = LONG_TEXT }: StateCacheDeps): StateCache {
   const states = new Map<string, { readonly state: SessionState; readonly long: number }>();
   const measured = new WeakMap<SessionState, Measured>();
   const snapshots = new Map<string, number>();
+  const pinned = new Set<string>();
   let total = 0;
 
   function forget(sessionId: string): SessionState | undefined {
@@ -48,9 +53,13 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
     const long = longTextOf(state, measured);
     states.set(sessionId, { state, long });
     total += long;
+    dropOldest();
+  }
+
+  function dropOldest(): void {
     for (const oldest of states.keys()) {
       if (states.size <= size && (total <= most || states.size === 1)) return;
-      forget(oldest);
+      if (!pinned.has(oldest)) forget(oldest);
     }
   }
 
@@ -89,6 +98,14 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
       store.writeSnapshot(state.sessionId, snapshotOf(state)).catch(() => snapshots.delete(state.sessionId));
     },
     load,
+    pin(sessionId) {
+      pinned.add(sessionId);
+      return () => {
+        pinned.delete(sessionId);
+        dropOldest();
+      };
+    },
+    longText: (state) => longTextOf(state, measured),
     close() {
       stop();
       states.clear();

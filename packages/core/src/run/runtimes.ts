@@ -19,11 +19,13 @@ export interface RuntimesDeps {
   readonly parking: Parking;
   /** Lets a run begin only within the operator's caps. */
   readonly capped?: ((runtime: Runtime) => Runtime) | undefined;
+  /** Lets a session with large messages be driven only while there is room for it. */
+  readonly bounded?: ((runtime: Runtime) => Runtime) | undefined;
 }
 
 /** Drives each session with the runtime of its agent. A session whose runtime this process lacks is left to other processes. */
 export function createRuntimes(deps: RuntimesDeps): Runtime {
-  const { store, states, now, ids, runtimes, parking, capped = (runtime) => runtime } = deps;
+  const { store, states, now, ids, runtimes, parking, capped = asItIs, bounded = asItIs } = deps;
   const byAgent: Runtime = {
     opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
     async drive(claimed, signal) {
@@ -36,7 +38,11 @@ export function createRuntimes(deps: RuntimesDeps): Runtime {
       await leaveUnserved({ store, ids, now }, { lease, state, missing });
     },
   };
-  return parking.guard(capped(byAgent));
+  return parking.guard(bounded(capped(byAgent)));
+}
+
+function asItIs(runtime: Runtime): Runtime {
+  return runtime;
 }
 
 /** The facts that a runtime adds to the first append of a session. */

@@ -17,7 +17,10 @@ export interface CappedRunsDeps extends DriverLogDeps {
   readonly wake: (sessionId: string) => void;
 }
 
-/** How often the first in the line asks again. Others ask less often. Usually a session is woken before that. */
+/**
+ * How often the first session in the line checks again. Others check less often. Usually a session is woken before
+ * that.
+ */
 const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;
 
@@ -63,7 +66,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     const money =
       spending.length > 0 && hasWork ? await moneyForDrive(claimed, { state, caps: spending }, deps) : undefined;
     if (money?.kind === "waits") return leave(lease.sessionId, caps);
-    // Facts about money are in the log.
+    // The log has new facts about money.
     const current = money ? await stateOf(claimed) : state;
     const { sequence: seen } = current;
     const runId = runToDrive(current);
@@ -91,7 +94,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     async drive(claimed, signal) {
       const state = await stateOf(claimed);
       if (ofSession(state).length > 0) return drive(claimed, signal);
-      // The next prompt may be of a key that has caps, so each run is checked anew.
+      // The next prompt may be of a key that has caps, so each run is checked again.
       const runId = runToDrive(state);
       await runtime.drive({ ...claimed, ...(runId !== undefined && { onlyRun: runId }) }, signal);
     },

@@ -6,7 +6,7 @@ import type { Cap, RunOwner } from "./caps.ts";
 import { ownerOf } from "./run-owner.ts";
 import type { SpendLedger } from "./spend-ledger.ts";
 
-/** The answer to a reservation: the longest answer that it pays for, or that people have to be asked first, or a refusal. */
+/** The result of a reservation: the longest answer that it pays for, a question to people, or a refusal. */
 export type Spending =
   | { readonly kind: "granted"; readonly maxTokens: number }
   | { readonly kind: "ask" }
@@ -22,7 +22,7 @@ interface PaidCall {
   readonly inputTokens: number;
   /** The longest answer that is wanted. */
   readonly maxTokens: number;
-  /** Tells calls of one session apart that are made at the same time. */
+  /** Identifies one of several concurrent calls of a session. */
   readonly name?: string;
   /** Nobody can be asked during this run: it continues until the cap is reached. */
   readonly asksNobody?: boolean;
@@ -30,7 +30,7 @@ interface PaidCall {
   readonly isWhole?: boolean;
 }
 
-/** More tokens than the next call can have: what is known of the context is measured in part, and estimated in part. */
+/** A safety margin for the input tokens of the next call, because the size of the context is partly estimated. */
 export function mostInputTokens({ agent, contextTokens, usage }: SessionState): number {
   const isMeasured = usage.input_tokens + (usage.cache_read_input_tokens ?? 0) > 0;
   const fixed = isMeasured ? 0 : JSON.stringify(agent ?? {}).length / 2;
@@ -51,7 +51,7 @@ export interface SpendGate {
   settleNamed(sessionId: string, call: NamedCost): Promise<void>;
 }
 
-/** What a call with a name of its own has cost, and the caps that it was reserved under. */
+/** The cost of a named call, and the caps of its reservation. */
 interface NamedCost {
   readonly name: string;
   readonly picos: bigint;
@@ -65,7 +65,7 @@ export interface SpendGateDeps {
   readonly now: () => number;
 }
 
-/** How long a call waits for what others have reserved, and how often it looks. */
+/** How long a call waits for money that others have reserved, and how often it checks. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 250;
 
@@ -111,7 +111,7 @@ export function spendCaps(caps: readonly Cap[]): readonly Cap[] {
   return caps.filter(({ spend }) => spend !== undefined);
 }
 
-/** A session as the ledger knows it. A call with a name of its own is settled by its cost, not by what its session spent. */
+/** The spender for the ledger. A named call is settled by its own cost, not by the spending of its session. */
 export function spenderOf({ sessionId, costPicos }: SessionState, call?: string) {
   return call === undefined ? { sessionId, spent: BigInt(costPicos) } : { sessionId, call, spent: 0n };
 }

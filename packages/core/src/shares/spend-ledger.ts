@@ -44,7 +44,7 @@ export async function spentToday(records: Records, { scope }: Pick<Cap, "scope">
 interface Spender {
   readonly sessionId: string;
   readonly spent: bigint;
-  /** Tells calls of one session apart that are made at the same time. */
+  /** Identifies one of several concurrent calls of a session. */
   readonly call?: string;
 }
 

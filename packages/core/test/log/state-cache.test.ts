@@ -31,6 +31,8 @@ async function cached(lengths: readonly number[], most: number) {
     sessions.push(id);
   }
   return {
+    states,
+    sessions,
     async isKept(at: number): Promise<boolean> {
       const id = sessions[at] ?? "";
       states.put(await states.take(id, 2));
@@ -49,4 +51,15 @@ test("short texts do not count, and a state that is too large alone is kept whil
   expect([await small.isKept(0), await small.isKept(1), await small.isKept(2)]).toEqual([true, true, true]);
   const large = await cached([500_000], 100);
   expect(await large.isKept(0)).toBe(true);
+});
+
+test("a pinned state is kept until its pin ends, and others go before it", async () => {
+  const { isKept, states, sessions } = await cached([100_000, 100_000], 250_000);
+  const unpin = states.pin(sessions[0] ?? "");
+  const more = await states.load(sessions[1] ?? "");
+  for (const id of ["x", "y", "z"]) states.put({ ...more, sessionId: id });
+  expect([await isKept(0), await isKept(1)]).toEqual([true, false]);
+  unpin();
+  for (const id of ["x", "y", "z"]) states.put({ ...more, sessionId: id });
+  expect(await isKept(0)).toBe(false);
 });

@@ -12,7 +12,12 @@ import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/
 import { createPause } from "../scan/pause.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
-import { sessionDetailsFacet, type SessionDetails } from "../sources/claude-code/details/session-details.ts";
+import {
+  lastTimeIn,
+  listedDetails,
+  sessionDetailsFacet,
+  type SessionDetails,
+} from "../sources/claude-code/details/session-details.ts";
 import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import { createTitles, type Titles } from "../sources/claude-code/details/title.ts";
 
@@ -20,8 +25,10 @@ export interface SessionOrder {
   readonly discovered: Discovered;
   /** Main transcripts, newest activity first. */
   readonly files: readonly DataFile[];
-  /** Details of the files that were in the index or were read for a filter. Other files are read when needed. */
+  /** Details of the files that were read for a filter or a page. Others are read when needed. */
   readonly details: Map<DataFile, SessionDetails>;
+  /** Details in the index, which most lists need of few files. */
+  readonly saved: ReadonlyMap<DataFile, Uint8Array>;
 }
 
 /** Opens the index, runs `work`, and closes the index. */
@@ -42,6 +49,7 @@ export async function orderSessions(
 ): Promise<SessionOrder> {
   let files = discovered.files.filter((file) => file.kind === "session" && mayBeOf(file, config.workspace));
   const details = new Map<DataFile, SessionDetails>();
+  const saved = new Map<DataFile, Uint8Array>();
   const activity = new Map<DataFile, number>();
   if (config.workspace !== undefined || config.until !== undefined) {
     files = await withLines(files, config);
@@ -50,25 +58,27 @@ export async function orderSessions(
     if (config.workspace !== undefined) files = ofWorkspace(files, details, config.workspace);
     if (config.until !== undefined) files = files.filter((file) => startOf(file, details) < Number(config.until));
   } else {
-    const saved = store.load(sessionDetailsFacet);
+    const rows = store.load(sessionDetailsFacet);
     for (const file of files) {
-      const known = saved.get(file.path);
+      const known = rows.get(file.path);
       const isSame = known?.size === file.size && known.mtimeMs === file.mtimeMs && known.offset === known.size;
-      if (isSame && known.inode === file.inode && file.origin?.hasLines !== false)
-        details.set(file, sessionDetailsFacet.decode(known.data));
+      if (isSame && known.inode === file.inode && file.origin?.hasLines !== false) saved.set(file, known.data);
     }
   }
   for (const file of files) {
-    const known = details.get(file);
-    const time = known ? known.lastTime && Date.parse(known.lastTime) : (file.origin?.lastMs ?? lastMessageTime(file));
+    const known = saved.get(file);
+    const last = known ? lastTimeIn(known) : details.get(file)?.lastTime;
+    const time = last === undefined ? (file.origin?.lastMs ?? lastMessageTime(file)) : last && Date.parse(last);
     if (time) activity.set(file, time);
   }
+  // Only the details of files without messages have another time.
+  for (const [file, data] of saved) if (!activity.has(file)) details.set(file, listedDetails(data));
   const newest = (file: DataFile): number => activity.get(file) ?? otherTime(file, details);
   if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));
   // A file without messages comes last: its only time may be that of a copy, and it would be the newest of all.
   const rank = (file: DataFile): number => (activity.has(file) ? 0 : 1);
   files.sort((a, b) => rank(a) - rank(b) || newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
-  return { discovered, files, details };
+  return { discovered, files, details, saved };
 }
 
 /** False if a session whose lines are not made yet is known to belong to another project. */
@@ -98,6 +108,10 @@ export async function summarise(
   store: FacetStore,
 ): Promise<readonly SessionSummary[]> {
   const files = await withLines(chosen, config);
+  for (const file of files) {
+    const data = order.details.has(file) ? undefined : order.saved.get(file);
+    if (data) order.details.set(file, listedDetails(data));
+  }
   const missing = files.filter((file) => !order.details.has(file));
   await readDetails(missing, order.details, config, store);
   const agents = agentsBySession(order.discovered.files, files);

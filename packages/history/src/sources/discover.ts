@@ -10,7 +10,13 @@ import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts"
 /** Every transcript in every data directory. Sessions of other agents have their lines then. */
 export function discover(config: LibraryConfig): Discovered {
   for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
-  return find(config, () => undefined);
+  // A mirror knows its files: walking through its folders would take longer than a search.
+  return find(config, (root) =>
+    config.mirrors
+      ?.get(root)
+      ?.files()
+      .map(({ origin: _made, ...file }) => file),
+  );
 }
 
 /** Like `discover`, but sessions of other agents need no lines yet: `origin` tells whether they have them. */

@@ -94,7 +94,7 @@ export const agentNames = [
 
 /** Puts the data of one agent into a folder, which is removed after the test if none is given. */
 export function agentData(agent: (typeof agentNames)[number], folder = temporaryFolder()): AgentData {
-  const name = agent === "opencode-2" ? "opencode" : agent;
+  const name: SourceName = agent === "opencode-2" ? "opencode" : agent;
   cpSync(join(fixtures, name), folder, { recursive: true });
   for (const [sql, database] of databases[agent] ?? [])
     sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));

@@ -47,6 +47,8 @@ function readText(
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const check = createShapeCheck(shape);
     const hash = digested ? createHash("sha256") : undefined;
+    // One place for a large body: a string that grows would be in memory twice when it is parsed.
+    const whole = announced > LARGE ? Buffer.from(new ArrayBuffer(announced)) : undefined;
     let text = "";
     let length = 0;
     let refusal: ApiError | undefined;
@@ -54,7 +56,9 @@ function readText(
     const take = (chunk?: Buffer): void => {
       const problem = chunk && check(chunk);
       if (problem !== undefined) throw new ApiError("invalid", problem);
-      text += decoder.decode(chunk, { stream: chunk !== undefined });
+      if (!whole) text += decoder.decode(chunk, { stream: chunk !== undefined });
+      else if (chunk) chunk.copy(whole, length);
+      else text = decoder.decode(whole.subarray(0, length));
     };
     /** A body that will be rejected is still read to its end: a client that is sending would not read the response. */
     const tryToTake = (chunk?: Buffer): void => {
@@ -67,13 +71,14 @@ function readText(
       }
     };
     const onData = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > limit) return over(tooLarge());
+      if (length + chunk.length > limit) return over(tooLarge());
       hash?.update(chunk);
       tryToTake(chunk);
+      length += chunk.length;
     };
     const over = (error?: Error): void => {
       payload.off("data", onData).off("end", onEnd).off("error", onError);
+      whole?.buffer.transfer(0);
       if (error) reject(error);
       else resolve({ text, digest: hash?.digest("hex") });
     };

@@ -1,5 +1,6 @@
+import { Readable } from "node:stream";
 import { type ParsedRequest, ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
-import { parseInput } from "@skein/core";
+import { isLargeJson, jsonPieces, parseInput } from "@skein/core";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "./api-error.ts";
 import {
@@ -149,7 +150,12 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
   return reply
     .code(route.statusWhenFailing === reply.statusCode ? reply.statusCode : status)
     .type("application/json; charset=utf-8")
-    .send(isChecked(body) ? body.checked : JSON.stringify(body));
+    .send(isChecked(body) ? body.checked : jsonOf(body));
+}
+
+/** A response with large texts is sent in pieces, so that it is not in memory a second time. */
+function jsonOf(body: unknown): string | Readable {
+  return isLargeJson(body) ? Readable.from(jsonPieces(body)) : JSON.stringify(body);
 }
 
 /** The stored answer does not contain a secret that is shown only once. */

@@ -17,6 +17,7 @@ export async function metricsText(
   const { statements, bodies, streams, notices } = shared.places.queues;
   const queues = queueMetrics({
     driving: shared.deps.drivingQueue?.(),
+    large_sessions: shared.deps.largeSessions?.figures(),
     claude: processes?.queue,
     statements: statements.figures(),
     bodies: bodies.figures(),

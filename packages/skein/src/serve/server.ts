@@ -101,6 +101,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     wake: host.engine.wake,
     driven: host.driven,
     drivingQueue: host.engine.queue,
+    largeSessions: host.largeSessions,
     engineCheck: parts.engineCheck,
     apiProcesses: parts.apiProcesses,
     isWorker: options.engine?.role === "worker",

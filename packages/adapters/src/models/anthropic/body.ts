@@ -9,6 +9,7 @@ import {
   carryOf,
 } from "@skein/core";
 import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
+import type { LargeBody } from "../large-body.ts";
 import { encodedBody } from "./encoded-body.ts";
 
 /** The mark after what is cached. Without `ttl` the provider keeps it for five minutes. */
@@ -18,7 +19,7 @@ type Mark = (typeof MARKS)[keyof typeof MARKS];
 /** A prepared call that can be serialised faster than by `JSON.stringify`. */
 interface MessagesCall extends PreparedCall {
   /** The body with `stream: true` as the bytes of its JSON. */
-  readonly encoded: () => Uint8Array;
+  readonly encoded: () => Uint8Array | LargeBody;
   /** The name of the tool whose input is the answer, if the call has one. */
   readonly answerTool: string | undefined;
 }

@@ -1,5 +1,6 @@
-import type { Turn } from "@skein/core";
+import { type Turn, isLargeJson, jsonPieces } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
+import { type LargeBody, largeBody } from "../large-body.ts";
 
 /** The JSON of the first turns of a conversation, without its brackets. */
 interface Written {
@@ -11,7 +12,7 @@ interface Written {
 /** Shorter conversations are encoded each time, which costs less than keeping their JSON. */
 const LEAST_TURNS = 40;
 /** The most bytes that are kept for all conversations together. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_BYTES = 32 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 /** The kept JSON, in the order of its last use. */
@@ -25,26 +26,37 @@ let keptBytes = 0;
  * `settled` turns are in `body.messages` as they are. Their JSON is made once and kept for the next step. Reasons:
  * decision 085.
  */
-export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array {
+export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array | LargeBody {
   const { messages, ...others } = body;
   const written = settled < LEAST_TURNS ? undefined : writtenUntil(conversation, settled);
   const rest = (messages as readonly Turn[]).slice(written?.turns ?? 0);
-  const before = JSON.stringify({ ...others, stream: true }).slice(0, -1);
-  // Turn by turn, into one place: a turn with files has 30 MB, and every copy of it counts.
-  const after = rest.map((turn) => JSON.stringify(turn));
-  return joined([
-    `${before},"messages":[`,
-    ...(written ? [written.bytes.subarray(0, written.length)] : []),
-    ...after.flatMap((text, at) => (at > 0 || written ? [",", text] : [text])),
-    "]}",
-  ]);
+  const before = `${JSON.stringify({ ...others, stream: true }).slice(0, -1)},"messages":[`;
+  const settledJson = written ? [written.bytes.subarray(0, written.length)] : [];
+  const between = (at: number): readonly string[] => (at > 0 || written ? [","] : []);
+  if (!isLargeJson(rest))
+    return joined([
+      before,
+      ...settledJson,
+      ...rest.flatMap((turn, at) => [...between(at), JSON.stringify(turn)]),
+      "]}",
+    ]);
+  return largeBody(function* () {
+    yield before;
+    yield* settledJson;
+    for (const [at, turn] of rest.entries()) {
+      yield* between(at);
+      yield* jsonPieces(turn);
+    }
+    yield "]}";
+  });
 }
 
-/** Extends the kept JSON up to this turn. Undefined if it already has more turns than that. */
+/** Extends the kept JSON up to this turn. Undefined if it already has more turns than that, or would be large. */
 function writtenUntil(conversation: readonly Turn[], settled: number): Written | undefined {
   const written = kept.get(conversation) ?? { bytes: new Uint8Array(), length: 0, turns: 0 };
   if (written.turns > settled) return undefined;
   const added = conversation.slice(written.turns, settled);
+  if (isLargeJson(added)) return undefined;
   if (added.length > 0) {
     const text = JSON.stringify(added).slice(1, -1);
     const bytes = encoder.encode(written.turns === 0 ? text : `,${text}`);

@@ -2,7 +2,7 @@ import Anthropic, { APIError } from "@anthropic-ai/sdk";
 import { type Model, type ModelAbilities, ModelFailure, parsedOrUndefined } from "@skein/core";
 import type { ModelPrice } from "@skein/protocol";
 import { checkStream } from "../failures-of-openai.ts";
-import { type Answer, type Sender, httpRequest } from "../http-request.ts";
+import { type Answer, senderOf } from "../http-request.ts";
 import { eachChunk, sent, watched } from "../stream-request.ts";
 import { asFailure } from "./failures.ts";
 import { type MessagesRequest, SILENCE_MS, createMessagesModel } from "./messages-model.ts";
@@ -62,7 +62,7 @@ export function createAnthropicModel({
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
     ...(fetch && { fetch }),
   });
-  const connect: Sender = fetch ?? httpRequest;
+  const connect = senderOf(fetch);
   const headOf = createRequestHeads(client);
 
   async function send({ encoded, headers, signal }: MessagesRequest): Promise<Answer> {

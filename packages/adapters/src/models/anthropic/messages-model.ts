@@ -1,6 +1,7 @@
 import { type Model, type ModelAbilities, ModelFailure, createAnswerTeller, createReply } from "@skein/core";
 import type { JsonObject, ModelPrice, ModelStreamEvent } from "@skein/protocol";
 import type { Answer } from "../http-request.ts";
+import type { LargeBody } from "../large-body.ts";
 import { eachEvent, watched } from "../stream-request.ts";
 import { messagesBody } from "./body.ts";
 import { asFailure, errorEvent } from "./failures.ts";
@@ -10,7 +11,7 @@ export interface MessagesRequest {
   /** The body without `stream`. */
   readonly body: JsonObject;
   /** The same with `stream: true`, as the bytes of its JSON. */
-  readonly encoded: () => Uint8Array;
+  readonly encoded: () => Uint8Array | LargeBody;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }

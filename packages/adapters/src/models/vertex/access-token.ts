@@ -1,8 +1,8 @@
 import { createSign } from "node:crypto";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import { isJsonObject } from "@skein/protocol";
-import { type Answer, type Sender, httpRequest } from "../http-request.ts";
-import { sent } from "../stream-request.ts";
+import { type Answer, senderOf } from "../http-request.ts";
+import { beginningOf, sent } from "../stream-request.ts";
 
 export interface AccessTokenDeps {
   /** The JSON of a service account's key, or an access token. */
@@ -31,7 +31,7 @@ const SPARE_MS = 60_000;
  * time share one request; the signal of a call ends only its own wait.
  */
 export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
-  const send: Sender = fetch ?? httpRequest;
+  const send = senderOf(fetch);
   const account = accountOf(key);
   let known: { readonly token: string; readonly until: number } | undefined;
   let asking: Promise<string> | undefined;
@@ -48,7 +48,7 @@ export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDe
       },
       { send, rejected, hint: "Google gives no access token without it." },
     ).catch(asTimeout);
-    const said = parsedOrUndefined(await response.text().catch(asTimeout));
+    const said = parsedOrUndefined(await beginningOf(response).catch(asTimeout));
     const token = isJsonObject(said) ? said["access_token"] : undefined;
     if (typeof token !== "string") throw failed("Google's answer has no access token in it.", false);
     const lifetime = isJsonObject(said) ? Number(said["expires_in"] ?? LIFETIME_S) : LIFETIME_S;

@@ -23,7 +23,7 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
 /** The options of the session's next run: those of the session, changed by the prompt and by `control` requests. */
 export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
   const { agent, control } = state;
-  // An agent of the platform that only names its runtime has its settings in its own fields.
+  // An agent of the platform API without `extras.claude` has its settings in the agent's own fields.
   const own = (agent?.extras["claude"] ?? {
     ...(agent && { model: agent.model, max_turns: agent.max_steps }),
   }) as JsonObject;

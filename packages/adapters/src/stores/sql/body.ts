@@ -7,18 +7,28 @@ const BODY_LIMIT = 256 * 1024;
 const KEPT_WHOLE = 1024;
 const KEPT_OF_REST = 200;
 
+/** The hash and the preview of a body that is too large for a row. */
+interface Blob {
+  readonly hash: Buffer;
+  readonly preview: string;
+}
+
 /** A body to be stored: its exact text, and its hash and preview if it is too large for a row. */
 export interface Body {
   readonly text: string;
-  readonly blob: { readonly hash: Buffer; readonly preview: string } | null;
+  readonly blob: Blob | null;
 }
 
 /** The exact text of `JSON.stringify`. It has neither NUL nor half a surrogate pair: JSON writes those as escapes. */
 export function bodyOf(data: unknown): Body {
   const text = jsonText(data);
-  const large = text.length > BODY_LIMIT || (text.length * 3 > BODY_LIMIT && Buffer.byteLength(text) > BODY_LIMIT);
-  if (!large) return { text, blob: null };
-  return { text, blob: { hash: createHash("sha256").update(text).digest(), preview: previewOf(data) } };
+  return { text, blob: blobOf(data, text) };
+}
+
+/** What is kept in the row of a body instead of its text; null if the text is short enough. */
+export function blobOf(data: unknown, json: string | Uint8Array): Blob | null {
+  const isLarge = json.length > BODY_LIMIT || (json.length * 3 > BODY_LIMIT && Buffer.byteLength(json) > BODY_LIMIT);
+  return isLarge ? { hash: createHash("sha256").update(json).digest(), preview: previewOf(data) } : null;
 }
 
 export function jsonText(data: unknown): string {

@@ -2,6 +2,7 @@ import { COUNTERS, type Changes, type Counters, metadataPairs } from "@skein/cor
 import type { JsonObject } from "@skein/protocol";
 import type { SQLInputValue } from "node:sqlite";
 import type { Database } from "./database.ts";
+import { jsonValue } from "./json-value.ts";
 
 /** How many messages and runs a session had before: the base of the relative numbers in its changes. */
 export interface Base {
@@ -11,7 +12,7 @@ export interface Base {
 
 const INSERT_MESSAGE = `insert into messages
   (id, session_id, message_id, part, number, role, content, tool_call_id, run_id, sequence, created_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  values (?, ?, ?, ?, ?, ?, cast(? as text), ?, ?, ?, ?)`;
 
 const ADD_MODEL = `insert into run_models (session_id, run_id, model, ${COUNTERS.join(", ")})
   values (?, ?, ?${", ?".repeat(COUNTERS.length)})
@@ -35,7 +36,8 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
     for (const { model, ...used } of models)
       db.run(ADD_MODEL, sessionId, id, model, ...COUNTERS.map((name) => used[name]));
   }
-  for (const row of changes.messageInserts)
+  for (const row of changes.messageInserts) {
+    const { value, free } = jsonValue(row.content);
     db.run(
       INSERT_MESSAGE,
       row.id,
@@ -44,12 +46,14 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
       row.part,
       row.number === null ? null : base.messages + row.number,
       row.role,
-      JSON.stringify(row.content),
+      value,
       row.toolCallId,
       row.runId,
       row.sequence,
       row.createdAt,
     );
+    free();
+  }
   for (const { messageId, runId, first } of changes.messageEntries)
     db.run(
       "update messages set number = ? + part, run_id = ? where session_id = ? and message_id = ?",

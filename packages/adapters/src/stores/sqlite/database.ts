@@ -127,7 +127,13 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
       }
     },
     get: (sql, ...params) => guarded(() => prepared(sql).get(...params)),
-    run: (sql, ...params) => Number(prepared(sql).run(...params).changes),
+    run(sql, ...params) {
+      const statement = prepared(sql);
+      const { changes } = statement.run(...params);
+      // A statement keeps a copy of its values until it is used again. Beginning to iterate clears them, and runs nothing.
+      if (params.some(isLarge)) statement.iterate();
+      return Number(changes);
+    },
     write: (job) => enqueue(job, false),
     writeFleeting: (job) => enqueue(job, true),
     close() {
@@ -137,6 +143,11 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
       db.close();
     },
   };
+}
+
+/** Whether a value is so large that no statement may keep it. */
+function isLarge(value: SQLInputValue): boolean {
+  return (typeof value === "string" || value instanceof Uint8Array) && value.length > 256 * 1024;
 }
 
 function guarded<Result>(work: () => Result): Result {

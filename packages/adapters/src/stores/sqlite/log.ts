@@ -14,9 +14,10 @@ import {
   sessionNotFound,
 } from "@skein/core";
 import { type Event, FACT_VERSION, KnownError, type NewEvent } from "@skein/protocol";
-import { bodyOf } from "../sql/body.ts";
+import { blobOf } from "../sql/body.ts";
 import { applyChanges } from "./changes.ts";
 import type { Database } from "./database.ts";
+import { jsonValue } from "./json-value.ts";
 import { toEvent } from "./rows.ts";
 
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data) as body";
@@ -122,29 +123,31 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
   /** Writes the events. False if the first one is already stored; then nothing is written. */
   function insertEvents(events: readonly Event[]): boolean {
     for (const event of events) {
-      const { text, blob } = bodyOf(event.data);
+      const { value, free } = jsonValue(event.data);
+      const blob = blobOf(event.data, value);
       const { run_id, step } = event.data as { run_id?: string; step?: number };
-      const hash = blob && keepBlob(blob.hash.toString("hex"), text);
+      const hash = blob && keepBlob(blob.hash.toString("hex"), value);
       const written = db.run(
         event === events[0] ? INSERT_FIRST_EVENT : INSERT_EVENT,
         event.session_id,
         event.sequence,
         event.id,
         event.event_type,
-        blob ? blob.preview : text,
+        blob ? blob.preview : value,
         hash,
         run_id ?? null,
         step ?? null,
         FACT_VERSION,
         event.created_at,
       );
+      free();
       if (written === 0) return false;
     }
     return true;
   }
 
-  function keepBlob(hash: string, body: string): string {
-    db.run("insert or ignore into blobs values (?, ?)", hash, body);
+  function keepBlob(hash: string, body: string | Uint8Array): string {
+    db.run("insert or ignore into blobs values (?, cast(? as text))", hash, body);
     return hash;
   }
 

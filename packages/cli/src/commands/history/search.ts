@@ -16,7 +16,8 @@ import { sessionWord } from "./options.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Piece, type Styled, joined, styledText } from "../../terminal/styled.ts";
-import { shorten } from "../../terminal/width.ts";
+import { visible } from "../../terminal/visible-text.ts";
+import { shorten, widthOf } from "../../terminal/width.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { shortTime } from "../../terminal/times.ts";
 
@@ -98,10 +99,13 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
     if (place !== last) {
       const source = match.source === "claude-code" ? "" : ` · ${agentTitles[match.source]}`;
       const agent = match.agentId === null ? "" : ` · subagent ${match.agentId}`;
-      const title = match.sessionSummary === null ? "(no title)" : shorten(match.sessionSummary, 80);
+      const most = Math.min(80, screen.columns);
+      const title = shorten(visible(match.sessionSummary ?? "(no title)"), most);
+      const where = styledText`${paint.cyan(shortId(match.sessionId))}${paint.dim(` · ${match.projectPath}${source}${agent}`)}`;
+      const isNarrow = widthOf(title) + 2 + where.width > screen.columns;
       lines.push(
         styledText``,
-        styledText`${paint.bold(title)}  ${paint.cyan(shortId(match.sessionId))}${paint.dim(` · ${match.projectPath}${source}${agent}`)}`,
+        ...(isNarrow ? [paint.bold(title), where] : [styledText`${paint.bold(title)}  ${where}`]),
       );
     }
     last = place;
@@ -111,7 +115,7 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
     match.context.forEach((line, at) => {
       lines.push(
         at === hitAt
-          ? styledText`  ${paint.green("▸")} ${marked(line, match.match, screen)}`
+          ? styledText`  ${paint.green("▸")} ${marked(visible(line), visible(match.match), screen)}`
           : paint.dim(styledText`    ${shorten(line, widthFor(screen))}`),
       );
     });

@@ -5,7 +5,7 @@ import { EXIT } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Styled, joined, styledText } from "../../terminal/styled.ts";
+import { type Styled, joined, styledText, wrap } from "../../terminal/styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { duration, shortTime } from "../../terminal/times.ts";
 import { shorten } from "../../terminal/width.ts";
@@ -67,7 +67,7 @@ async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<
   await screen.print(...batch);
 }
 
-function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
+function header(session: Session, { paint, columns }: StyledScreen): readonly Styled[] {
   const models = new Set(
     session.messages.flatMap((message) =>
       message.role === "assistant" && message.model.startsWith("claude") ? [shortModel(message.model)] : [],
@@ -81,7 +81,11 @@ function header(session: Session, { paint }: StyledScreen): readonly Styled[] {
     [...models].join(", "),
     `${agentTitles[session.source]} ${session.version}`.trim(),
   ].filter((fact) => fact !== "");
-  return [paint.bold(session.summary ?? "(no title)"), paint.dim(session.id), paint.dim(joined(details, " · "))];
+  return [
+    ...wrap(session.summary ?? "(no title)", columns).map(paint.bold),
+    paint.dim(session.id),
+    ...wrap(details.join(" · "), columns).map(paint.dim),
+  ];
 }
 
 function footer(session: Session, { paint }: StyledScreen, isAll: boolean): readonly Styled[] {

@@ -5,7 +5,7 @@ import { oneOf } from "../../terminal/option-kinds.ts";
 import { shortenPath, shortId } from "./list.ts";
 import { pageOf } from "./page.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Piece, type Styled, styledText } from "../../terminal/styled.ts";
+import { type Piece, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { hours, shortTime } from "../../terminal/times.ts";
@@ -173,15 +173,12 @@ function numbers(totals: UsageTotals): readonly string[] {
   ];
 }
 
-function remarks(report: UsageReport, { paint }: StyledScreen): readonly Styled[] {
-  const lines = [
-    paint.dim(
-      styledText`Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`,
-    ),
-  ];
+function remarks(report: UsageReport, { paint, columns }: StyledScreen): readonly Styled[] {
+  const note = `Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`;
+  const lines = wrap(note, columns).map(paint.dim);
   const { unpricedModels, unreadable } = report;
   if (unpricedModels.length > 0)
-    lines.push(paint.yellow(styledText`Without a price, so in no cost: ${unpricedModels.join(", ")}`));
+    lines.push(...wrap(`Without a price, so in no cost: ${unpricedModels.join(", ")}`, columns).map(paint.yellow));
   if (unreadable.length > 0)
     lines.push(paint.red(styledText`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
   return lines;

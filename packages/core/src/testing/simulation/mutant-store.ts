@@ -4,7 +4,7 @@ import type { AppendOptions, Appended, Lease, Store } from "../../ports/store.ts
 import type { Mutant } from "./mutants.ts";
 import type { World } from "./world.ts";
 
-/** A store with one planted bug. The store behind it stays as it is; the bug is in what passes through here. */
+/** Wraps a store and adds one planted bug to its calls. The wrapped store is correct. */
 export function createMutantStore(store: Store, mutant: Mutant | null, world: World): Store {
   switch (mutant) {
     case "no-fence":
@@ -41,7 +41,7 @@ export function createMutantStore(store: Store, mutant: Mutant | null, world: Wo
   }
 }
 
-/** Remembers who holds which lease, for bugs that act in another one's name. */
+/** Remembers the holder of each lease, for bugs that use another worker's lease. */
 function tracking(store: Store): { store: Store; holder: (sessionId: string) => Lease | undefined } {
   const leases = new Map<string, Lease>();
   return {
@@ -98,7 +98,7 @@ function withMaxPlusOne(store: Store, world: World): Store {
   };
 }
 
-/** A repeated append goes in again: below under new ids, which readers see as the old ones. */
+/** A repeated append is stored again: under new ids in the store, which readers see as the old ids. */
 function withRepeatedIds(store: Store, world: World): Store {
   const originals = new Map<string, string>();
   const shown = (events: readonly Event[]): readonly Event[] =>
@@ -160,7 +160,7 @@ function withForeignRelease(inner: Store): Store {
   };
 }
 
-/** Who asks when nothing is due gets what somebody else is working on. */
+/** A claim when nothing is due gets a session that another worker drives. */
 function withTwoLeases(inner: Store): Store {
   const { store, holder } = tracking(inner);
   return {

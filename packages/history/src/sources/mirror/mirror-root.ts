@@ -57,15 +57,17 @@ export function openMirror(place: MirrorPlace): Mirror {
   const load = (): MirrorState => loadState(folder, source.name, root);
   const found = unitsOf(place);
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
+  const before = load();
   let state: MirrorState | undefined;
-  const current = (): MirrorState => (state ??= renewed(load()));
+  /** What was last read from the disk, until another process may have changed it. */
+  let loaded: MirrorState | undefined = before;
+  const current = (): MirrorState => (state ??= renewed(loaded ?? load()));
   const renewed = (known: MirrorState): MirrorState => {
     if (isCurrent(known, found)) return known;
     const next = keepDatabases(() => nextState(place, known, found));
     saveState(folder, next);
     return next;
   };
-  const before = load();
   const kept = new Map(
     Object.entries(found.problems.length === 0 ? {} : before.units).flatMap(([id, unit]): [string, string][] =>
       !units.has(id) && isBehind(unit, found.problems) ? [[id, unit.stamp]] : [],
@@ -117,7 +119,7 @@ export function openMirror(place: MirrorPlace): Mirror {
       const done = await withLock(folder, patienceMs, () =>
         holdingDatabases(async () => {
           // Another process may have made some of them meanwhile.
-          state = undefined;
+          state = loaded = undefined;
           const wanted = missing(paths);
           const pause = createPause(signal);
           try {
@@ -159,16 +161,24 @@ function problemsNow(found: Found, before: readonly Problem[]): readonly Problem
 }
 
 /** A transcript of a mirror. Without lines of today, its size and time are those of the original. */
-function fileOf(folder: string, { place, stamp, lastMs, cwd, bytes, lines }: MirroredUnit): DataFile {
+function fileOf(folder: string, unit: MirroredUnit): DataFile {
+  const before = knownFiles.get(unit);
+  if (before) return before;
+  const { place, stamp, lastMs, cwd, bytes, lines } = unit;
   const hasLines = lines?.stamp === stamp;
-  return {
+  const file = {
     ...plainFile(folder, place),
     size: hasLines ? lines.size : bytes,
     mtimeMs: hasLines ? lines.mtimeMs : lastMs,
     inode: hasLines ? lines.inode : 0,
     origin: { stamp, lastMs, cwd, hasLines },
   };
+  knownFiles.set(unit, file);
+  return file;
 }
+
+/** Of sessions that have not changed since the last call of this process. A unit is in one folder. */
+const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 
 function plainFile(folder: string, place: string): DataFile {
   const [, encodedPath = "", parent = "", kind] = place.split(/[\\/]/);

@@ -1,5 +1,5 @@
 /** What the mirror of one root knows of its sessions, kept beside them. */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Problem, SourceName } from "../port/source.ts";
 import type { RootMark } from "./source-of-root.ts";
@@ -45,14 +45,27 @@ function emptyState(source: SourceName, root: string): MirrorState {
   return { v: version, source, root, units: {}, problems: [], claims: [] };
 }
 
+const known = new Map<string, { readonly stamp: string; readonly state: MirrorState }>();
+
+/** The saved state. A process that stays parses it only after it has changed. */
 export function loadState(folder: string, source: SourceName, root: string): MirrorState {
+  const path = join(folder, "state.json");
+  const stat = statSync(path, { throwIfNoEntry: false });
+  const stamp = stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "";
+  const before = known.get(folder);
+  const state = before?.stamp === stamp ? before.state : parseState(path);
+  if (state?.v !== version || state.source !== source || state.root !== root) return emptyState(source, root);
+  known.set(folder, { stamp, state });
+  return state;
+}
+
+function parseState(path: string): MirrorState | undefined {
   try {
-    const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as MirrorState;
-    if (state.v === version && state.source === source && state.root === root) return state;
+    return JSON.parse(readFileSync(path, "utf8")) as MirrorState;
   } catch {
     // There is no state yet, or it is incomplete: everything is read again.
+    return undefined;
   }
-  return emptyState(source, root);
 }
 
 export function saveState(folder: string, state: MirrorState): void {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LlmModel } from "../../agent.ts";
 import { ModelSettings } from "../../model-settings.ts";
 
-/** A model to add. `settings` replace those that it has; without them a model that is there stays as it is. */
+/** A model to add. `settings` replace existing ones; without them an existing model is not changed. */
 export const ModelInput = z.strictObject({
   name: LlmModel.shape.name,
   is_default: z.boolean().default(false),
@@ -14,7 +14,7 @@ export const ModelInput = z.strictObject({
     .optional(),
 });
 
-/** A model of the list, and for admins how it is reached. */
+/** A model of the list. Admins also see its settings. */
 export const ApiModel = LlmModel.extend({
   /** Null where the model has none, and for callers who are not admins. */
   settings: ModelSettings.nullable(),

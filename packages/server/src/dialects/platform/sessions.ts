@@ -102,8 +102,8 @@ export const sessionHandlers = {
 /** The position in the queue of a session whose prompt waits for its turn; undefined if it does not wait. */
 async function queuedOf({ shared }: RequestContext, session: Session): Promise<Standing | undefined> {
   if (session.status === "awaiting") return undefined;
-  const { store, drivingQueue, queuedRun } = shared.deps;
-  const capped = await queuedRun?.(session.id);
+  const { store, drivingQueue, queuedRun, largeSessions } = shared.deps;
+  const capped = (await queuedRun?.(session.id)) ?? largeSessions?.standing(session.id);
   const queue = drivingQueue?.();
   // A process that drives nothing does not know whether others have a place.
   const isFree = queue && queue.places > 0 && queue.waiting === 0;

@@ -76,12 +76,33 @@ export const sessionDetailsFacet: Facet<SessionDetails> = {
     return Buffer.from(JSON.stringify({ ...state, answerIds: ids }));
   },
   decode(data) {
-    const saved = JSON.parse(Buffer.from(data).toString()) as Omit<SessionDetails, "answerIds"> & { answerIds: string };
+    const saved = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as Omit<
+      SessionDetails,
+      "answerIds"
+    > & { answerIds: string };
     const ids = Buffer.from(saved.answerIds, "base64");
     const numbers = new Uint32Array(ids.buffer.slice(ids.byteOffset, ids.byteOffset + ids.length));
     return { ...saved, answerIds: new Set(numbers) };
   },
 };
+
+/** Saved details for a list. The ids of answers are not decoded: only counting further lines needs them. */
+export function listedDetails(data: Uint8Array): SessionDetails {
+  const saved = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as SessionDetails;
+  return Object.assign(saved, { answerIds: noIds });
+}
+
+const noIds = new Set<number>();
+const lastTimeKey = Buffer.from('"lastTime":');
+
+/** The time of the last message in saved details, which are not decoded for it; null if they have none. */
+export function lastTimeIn(data: Uint8Array): string | null {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  // A key cannot be a part of a text: its quotes would be escaped there.
+  const at = bytes.indexOf(lastTimeKey) + lastTimeKey.length;
+  const end = bytes.indexOf(0x22, at + 1);
+  return bytes[at] === 0x22 ? (JSON.parse(bytes.toString("utf8", at, end + 1)) as string) : null;
+}
 
 const peek: Peek = newPeek();
 /** The last line of a region whose time is between two nested values. Only for this line the whole line is searched. */

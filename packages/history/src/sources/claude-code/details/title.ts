@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
+import { sourceOfRoot } from "../../mirror/source-of-root.ts";
 import { createForeignSummaries } from "./foreign-summaries.ts";
 import { createReadOnce } from "./read-once.ts";
 import { summaryOfFile } from "./old-summaries.ts";
@@ -22,11 +23,19 @@ export function createTitles(): Titles {
   return {
     of(file, details) {
       const { customTitle, aiTitle, lastPrompt, firstPrompt } = details;
+      // Other agents have neither titles beside a session nor summaries in other files.
+      if (!hasClaudesLines(file)) return customTitle ?? aiTitle ?? lastPrompt ?? firstPrompt;
       const given = customTitle ?? titleBeside(file) ?? aiTitle ?? own(file, null, () => summaryOfFile(file, details));
       // Versions that write the last prompt no longer write summaries.
       return given ?? lastPrompt ?? foreign.of(file) ?? firstPrompt;
     },
   };
+}
+
+/** True if the lines are those that Claude Code wrote, not translated ones. */
+function hasClaudesLines({ root }: DataFile): boolean {
+  const source = sourceOfRoot(root);
+  return source === "claude-code" || source === "claude-desktop";
 }
 
 /** `/rename` also writes the title into a file in the session's folder. */

@@ -1,0 +1,106 @@
+import {
+  LEASE_LOST,
+  type Claimed,
+  type Runtime,
+  createLargeSessions,
+  createMemoryStore,
+  createStateCache,
+  promptAccepted,
+  sessionCreated,
+} from "@skein/core";
+import { scriptedAgent } from "@skein/core/testing";
+import { createIds } from "@skein/protocol";
+import { expect, test } from "vitest";
+
+const ids = createIds();
+const MIB = 1024 * 1024;
+/** Lets everything go on that waits for promises only: store, states and queue are in memory. */
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A process with room for sessions of 10 MiB. Each drive goes on until the test ends it. */
+function world() {
+  const store = createMemoryStore();
+  const states = createStateCache({ store });
+  const large = createLargeSessions({ store, states, now: Date.now, isShared: () => true, room: 10 * MIB });
+  const driven = new Map<string, () => void>();
+  const runtime: Runtime = {
+    async drive({ lease }) {
+      await new Promise<void>((resolve) => driven.set(lease.sessionId, resolve));
+      driven.delete(lease.sessionId);
+    },
+  };
+  const bounded = large.bound(runtime);
+  return {
+    store,
+    large,
+    driven,
+    async claim(tenant: string, size: number): Promise<Claimed> {
+      const sessionId = ids();
+      const created = { tenant, agent_id: sessionId, agent_version: 1, agent: scriptedAgent, working_directory: null };
+      const content = "x".repeat(size);
+      const facts = [
+        sessionCreated(created),
+        promptAccepted({ message_id: ids(), run_id: ids(), mode: "queue", content }),
+      ];
+      for (const fact of facts) await store.append(sessionId, [{ ...fact, id: ids() }], { dueAt: 0 });
+      const claim = await store.claim({ owner: "test", leaseMs: 60_000, sessionId });
+      if (claim.kind !== "leased") throw new Error("The session was not claimed.");
+      const { lease, lastSequence } = claim;
+      return { lease, lastSequence, clock: { validUntil: Infinity }, begins: false, prolong: () => lease };
+    },
+    async drive(claimed: Claimed, signal = new AbortController().signal): Promise<string> {
+      void bounded.drive(claimed, signal);
+      await settle();
+      return claimed.lease.sessionId;
+    },
+  };
+}
+
+test("large sessions are driven while there is room, and another tenant finds some at once", async () => {
+  const { claim, drive, driven, large } = world();
+  const first = await drive(await claim("a", 4 * MIB));
+  const second = await drive(await claim("a", 4 * MIB));
+  const third = await drive(await claim("a", 4 * MIB));
+  const other = await drive(await claim("b", 4 * MIB));
+  expect([...driven.keys()]).toEqual([first, other]);
+  expect(large.standing(second)).toMatchObject({ place: 1, reason: expect.stringContaining("10 MiB") });
+  expect(large.standing(third)).toMatchObject({ place: 2 });
+  expect(large.standing(first)).toBeUndefined();
+  expect(large.figures()).toMatchObject({ waiting: 2, tenants: 1 });
+  driven.get(first)?.();
+  await settle();
+  expect([...driven.keys()]).toEqual([other, second]);
+  expect(large.standing(third)).toMatchObject({ place: 1 });
+});
+
+test("a small session never waits", async () => {
+  const { claim, drive, driven, large } = world();
+  await drive(await claim("a", 9 * MIB));
+  await drive(await claim("a", 9 * MIB));
+  const small = await drive(await claim("a", 1000));
+  expect(driven.has(small)).toBe(true);
+  expect(large.figures().waiting).toBe(1);
+});
+
+test("a session that is larger than all the room is driven alone", async () => {
+  const { claim, drive, driven } = world();
+  const huge = await drive(await claim("a", 20 * MIB));
+  expect(driven.has(huge)).toBe(true);
+});
+
+test.each([
+  ["a server that stops gives a waiting session back, due at once", undefined, true],
+  ["a waiting session whose lease is lost is left to its new owner", LEASE_LOST, false],
+])("%s", async (_, reason, isReleased) => {
+  const { claim, drive, large, store } = world();
+  await drive(await claim("a", 9 * MIB));
+  const stop = new AbortController();
+  const waiting = await drive(await claim("a", 9 * MIB), stop.signal);
+  stop.abort(reason);
+  await settle();
+  expect(large.figures().waiting).toBe(0);
+  const again = await store.claim({ owner: "other", leaseMs: 1000, sessionId: waiting });
+  expect(again.kind === "leased").toBe(isReleased);
+});
