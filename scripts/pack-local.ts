@@ -33,6 +33,6 @@ function install(folder: string): void {
   // zod is a peer of the library: a project brings its own.
   runIn(folder, "npm", "install", "--no-audit", "--no-fund", "zod@^4", ...files);
   console.log(
-    `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein", and npx skein --help`,
+    `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein", and npx skein --help. Both need Node 22.18 or newer; npm install node@24 brings one into the folder.`,
   );
 }

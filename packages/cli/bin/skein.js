@@ -8,7 +8,7 @@ const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
   const help = inClone
     ? 'In a clone use "npx skein …" or "npm start": they bring Node 24.'
-    : "Install a newer one from https://nodejs.org, or run this once with: npx -p node@24 -p @skein/cli skein …";
+    : "Install a newer one from https://nodejs.org, or bring one into this folder: npm install node@24";
   console.error(`skein needs Node 22.18 or newer, and this is ${process.version}. ${help}`);
   process.exit(1);
 }
