@@ -29,7 +29,9 @@ few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts links. Then 
   process.exit(0);
 }
 const began = Date.now();
-const say = (line: string): void => console.log(`${((Date.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
+const seconds = (ms = 0): string => (ms / 1000).toFixed(1);
+const say = (line: string): void =>
+  console.log(`${new Date().toISOString().slice(11, 23)} ${seconds(Date.now() - began).padStart(6)} s  ${line}`);
 const outcome = await runChaos({
   sessions: Number(values.sessions),
   claude: Number(values.claude),
@@ -44,10 +46,10 @@ const outcome = await runChaos({
   ...(values.only && { only: values.only }),
 });
 for (const { invariant, sentence } of outcome.violations.slice(0, 20)) console.log(`${invariant}: ${sentence}`);
-console.log(`Worst stall: ${outcome.worstStall.where}`);
-if (outcome.worstClaudeStall.ms > 0) console.log(`Worst stall of Claude Code: ${outcome.worstClaudeStall.where}`);
+for (const { ms, where } of [...outcome.worstStalls, ...outcome.worstClaudeStalls])
+  console.log(`${seconds(ms)} s: ${where}`);
 console.log(
   `${outcome.struck.length} faults, ${outcome.accepted} prompts accepted, ${outcome.answered} answered, ${outcome.effects} effects, ` +
-    `worst stall ${(outcome.worstStall.ms / 1000).toFixed(1)} s (Claude Code ${(outcome.worstClaudeStall.ms / 1000).toFixed(1)} s), ${outcome.violations.length} violations`,
+    `worst stall ${seconds(outcome.worstStalls[0]?.ms)} s (Claude Code ${seconds(outcome.worstClaudeStalls[0]?.ms)} s), ${outcome.violations.length} violations`,
 );
 process.exit(outcome.violations.length === 0 ? 0 : 1);

@@ -136,11 +136,7 @@ shutdown-timeout = "1s"
 addresses = [${addresses}]
 
 [worker.invoker]
-request-identity-private-key-pem-file = "${pem}"
-http2-keep-alive-interval = "1s"
-http2-keep-alive-timeout = "8s"
-connect-timeout = "3s"
-http2-streams-per-connection-limit = 8
+${invokerSettings(pem)}
 
 [admin]
 bind-ip = "127.0.0.1"
@@ -153,6 +149,15 @@ bind-ip = "127.0.0.1"
 bind-port = ${place.ingress}
 advertised-address = "http://127.0.0.1:${place.ingress}/"
 `;
+}
+
+/** How Restate calls workers. `deploy/compose.yaml` has the same settings. */
+export function invokerSettings(pem: string): string {
+  return `request-identity-private-key-pem-file = "${pem}"
+http2-keep-alive-interval = "1s"
+http2-keep-alive-timeout = "8s"
+connect-timeout = "3s"
+http2-streams-per-connection-limit = 8`;
 }
 
 async function isHealthy(url: string): Promise<boolean> {

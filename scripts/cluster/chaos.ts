@@ -10,7 +10,7 @@ import { startEffectsServer } from "../kill/effects-server.ts";
 import { createRandom } from "../kill/random.ts";
 import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
-import { type Stall, longestStall } from "./stalls.ts";
+import { type Stall, longestStalls } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
 import { explainUnsettled } from "./unfinished-sessions.ts";
 
@@ -44,10 +44,10 @@ export interface ChaosOutcome {
   readonly accepted: number;
   readonly effects: number;
   readonly struck: readonly string[];
-  /** The longest gap between two events of a driven session, not counting outages of the store. */
-  readonly worstStall: Stall;
+  /** The longest gaps between two events of a driven session, not counting outages of the store. */
+  readonly worstStalls: readonly Stall[];
   /** The same for sessions of Claude Code, where a process has to be started. */
-  readonly worstClaudeStall: Stall;
+  readonly worstClaudeStalls: readonly Stall[];
 }
 
 const SETTLE_MS = 90_000;
@@ -87,7 +87,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     if (!isSettled) (await explainUnsettled(cluster, { operations, streams })).forEach(say);
     over.abort();
     await working;
-    const { violations, worstStall, worstClaudeStall } = await judge(cluster, {
+    const { violations, worstStalls, worstClaudeStalls } = await judge(cluster, {
       operations,
       streams,
       claude,
@@ -102,8 +102,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       answered: streams.reduce((sum, { events }) => sum + events.filter(isEnd).length, 0),
       effects: effects.effects.length,
       struck,
-      worstStall,
-      worstClaudeStall,
+      worstStalls,
+      worstClaudeStalls,
     };
   } finally {
     await cluster.stop();
@@ -238,7 +238,7 @@ async function strike(cluster: Cluster, options: ChaosOptions, say: (line: strin
 async function judge(
   cluster: Cluster,
   seen: Work &
-    Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly outages: Parameters<typeof longestStall>[1] },
+    Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly outages: Parameters<typeof longestStalls>[1] },
 ) {
   const store = await createPostgresStore({ url: cluster.places.postgres });
   try {
@@ -267,17 +267,17 @@ async function judge(
       errors: [],
       mustFinish: true,
     });
-    const stallOf = (isClaude: boolean): Stall => {
+    const stallOf = (isClaude: boolean): readonly Stall[] => {
       const chosen = sessions.filter(({ sessionId }) => seen.claude.has(sessionId) === isClaude);
-      return longestStall(
+      return longestStalls(
         chosen.map(({ events }) => events),
         seen.outages,
       );
     };
     return {
       violations,
-      worstStall: stallOf(false),
-      worstClaudeStall: stallOf(true),
+      worstStalls: stallOf(false),
+      worstClaudeStalls: stallOf(true),
     };
   } finally {
     await store.close();

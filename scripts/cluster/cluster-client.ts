@@ -88,7 +88,9 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
           operation.outcome = "refused";
           throw error;
         }
-        await sleep(AGAIN_MS);
+        // As the answer asks for (Retry-After: 1), and not all at the same moment.
+        const isAway = error instanceof SkeinError && error.status === 503;
+        await sleep(isAway ? 500 + random.int(1000) : AGAIN_MS);
       }
     }
     return undefined;

@@ -12,11 +12,16 @@ export interface Stall {
   readonly where: string;
 }
 
-/** The longest gap between two events of a session that had something to do, not counting outages of the store. */
-export function longestStall(logs: readonly (readonly Event[])[], outages: readonly Span[]): Stall {
+/** The longest gaps between two events of a session that had something to do, not counting outages of the store. */
+export function longestStalls(
+  logs: readonly (readonly Event[])[],
+  outages: readonly Span[],
+  limit = 5,
+): readonly Stall[] {
   return logs
     .flatMap((events) => stallsOf(events, outages))
-    .reduce((worst, stall) => (stall.ms > worst.ms ? stall : worst), { ms: 0, where: "nowhere" });
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, limit);
 }
 
 function stallsOf(events: readonly Event[], outages: readonly Span[]): readonly Stall[] {
@@ -26,7 +31,7 @@ function stallsOf(events: readonly Event[], outages: readonly Span[]): readonly 
   for (const event of events) {
     if (last !== undefined && waiting > 0) {
       const span = { from: Date.parse(last.created_at), to: Date.parse(event.created_at) };
-      const where = `${event.session_id} between ${last.sequence} ${last.event_type} at ${last.created_at} and ${event.event_type}`;
+      const where = `${event.session_id} between ${last.sequence} ${last.event_type} at ${last.created_at} and ${event.sequence} ${event.event_type} at ${event.created_at}`;
       stalls.push({ ms: span.to - span.from - away(span, outages), where });
     }
     if (event.event_type === "prompt.accepted") waiting += 1;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { invokerSettings } from "../restate.ts";
 import { COUNTS, type Places, environmentOf, registrationOf } from "../cluster/topology.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
@@ -30,11 +31,14 @@ const places: Places = {
 const variablesOf = (role: "api" | "worker"): readonly string[] =>
   Object.keys(environmentOf({ role, port: 0, endpointPort: 0, dataDir: "" }, places)).sort();
 
+/** They run once, and end. */
+const JOBS: readonly string[] = ["register", "bucket"];
+
 test("the compose file has the processes of the local cluster, and as many of each", () => {
   const counts = Object.fromEntries(Object.keys(COUNTS).map((name) => [name, 0]));
   for (const [name, { deploy }] of Object.entries(compose.services)) {
     const kind = name.replace(/-\d+$/, "");
-    if (kind === "register") continue;
+    if (JOBS.includes(kind)) continue;
     expect(Object.keys(COUNTS)).toContain(kind);
     counts[kind] = (counts[kind] ?? 0) + (deploy?.replicas ?? 1);
   }
@@ -51,6 +55,36 @@ test.each(["api", "worker"] as const)("the compose file gives %s the variables o
 test("the compose file registers the workers as the local cluster does", () => {
   const { environment = {} } = compose.services["register"] ?? {};
   expect(Object.keys(environment).sort()).toEqual(Object.keys(registrationOf(places)).sort());
+});
+
+test("the compose file gives Restate the settings of the local cluster that decide how soon a lost worker is noticed", () => {
+  const local = Object.fromEntries(
+    [...invokerSettings("key.pem").matchAll(/^([\w-]+) = "?([^"\n]+)"?$/gm)].map(([, name = "", value = ""]) => [
+      name,
+      value,
+    ]),
+  );
+  expect(Object.keys(local)).toHaveLength(5);
+  for (const [service, { environment = {} }] of Object.entries(compose.services)) {
+    if (!service.startsWith("restate-")) continue;
+    for (const [name, value] of Object.entries(local)) {
+      const variable = `RESTATE_WORKER__INVOKER__${name.toUpperCase().replaceAll("-", "_")}`;
+      expect
+        .soft(environment[variable], `${service} ${variable}`)
+        .toBe(name.endsWith("-file") ? "/run/secrets/restate_identity" : value);
+    }
+  }
+});
+
+test("the image is built from sources alone, by scripts that there are", () => {
+  const ignored = readFileSync(new URL("../../.dockerignore", import.meta.url), "utf8").split("\n");
+  expect(ignored).toEqual(expect.arrayContaining([".git", "**/node_modules", "deploy/restate-identity.pem"]));
+  const scripts = Object.keys(
+    (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { scripts: object }).scripts,
+  );
+  const used = [...read("Dockerfile").matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+  expect(used.length).toBeGreaterThan(0);
+  expect(scripts).toEqual(expect.arrayContaining(used));
 });
 
 interface Manifest {

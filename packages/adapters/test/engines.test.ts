@@ -236,6 +236,21 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
+  test("a process without an endpoint drives nothing, also when it looks for sessions of a dead worker", async () => {
+    const { service, store, prompted } = await cluster();
+    const runtime = createCountingRuntime({ store, ids });
+    const ingress = createIngress({ urls: [nobodyListens], service });
+    const engine = createRestateEngine({ store, runtime, owner: "api", ingress });
+    engine.start();
+    onTestFinished(() => engine.stop());
+    const { sessionId } = await prompted();
+    engine.look();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await store.owners()).toEqual([]);
+    expect(await store.due({ sessionId, before: Infinity })).toHaveLength(1);
+    expect(runtime.begun).toEqual([]);
+  });
+
   test("a cluster that does not answer is named, with what to check", async () => {
     const away = createIngress({ urls: [nobodyListens], service: "none" });
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);

@@ -12,15 +12,21 @@ const info = (owner: string): WorkerInfo => ({
   runtimes: ["loop"],
   agents: [],
   tools: [],
+  skills: [],
   model: "none",
 });
 
 /** A worker that watches the others. */
 function watcher(
   store: Store,
-  options: { isDead?: (owner: string) => boolean; slowMs?: () => number; beatMs?: number } = {},
+  options: {
+    role?: WorkerInfo["role"];
+    isDead?: (owner: string) => boolean;
+    slowMs?: () => number;
+    beatMs?: number;
+  } = {},
 ) {
-  const { isDead = () => false, slowMs = () => 0, beatMs } = options;
+  const { role = "worker", isDead = () => false, slowMs = () => 0, beatMs } = options;
   const workers = createWorkers(store.records);
   const freed: number[] = [];
   let looks = 0;
@@ -35,7 +41,7 @@ function watcher(
         await workers.beat(worker);
       },
     },
-    worker: () => info("watching/1/1"),
+    worker: () => ({ ...info("watching/1/1"), role }),
     isDead,
     onFreed: () => freed.push(Date.now()),
     onSeen: () => void (looks += 1),
@@ -78,6 +84,22 @@ test("a process of this host that has ended loses every lease at the next check"
   const killed = Date.now();
   await expect.poll(() => isFree(store, claude), SOON).toBe(true);
   expect(Date.now() - killed).toBeLessThan(1500);
+});
+
+test("an api process removes a dead api process from the list, and leaves a dead worker to those that drive sessions", async () => {
+  const store = createMemoryStore();
+  const { workers, freed, looks } = watcher(store, { role: "api", isDead: () => true, beatMs: 20 });
+  const claude = await leased(store, "here/1/1", 30_000);
+  await workers.beat(info("here/1/1"));
+  await workers.beat({ ...info("here/2/2"), role: "api" });
+  const others = async () =>
+    (await workers.all()).map(({ owner }) => owner).filter((owner) => owner !== "watching/1/1");
+  await expect.poll(others, SOON).toEqual(["here/1/1"]);
+  const before = looks();
+  await expect.poll(looks, SOON).toBeGreaterThan(before + 2);
+  expect(await others()).toEqual(["here/1/1"]);
+  expect(await isFree(store, claude)).toBe(false);
+  expect(freed).toHaveLength(1);
 });
 
 test("while a disk is slow, or the store unavailable, silent workers do not count as dead", async () => {

@@ -78,6 +78,36 @@ describe("postgres: what can go wrong", () => {
     }
   });
 
+  test("heartbeats, renewals, sweeps and the leases of a dead worker do not wait behind the statements of sessions", async () => {
+    const store = await createPostgresStore({ url: shared.url, poolSize: 1 });
+    const other = new pg.Client(shared.url);
+    await other.connect();
+    try {
+      const script = createScript({ store, ids });
+      await script.create();
+      const claim = await store.claim({ owner: "a", leaseMs: 60_000, sessionId: script.sessionId });
+      if (claim.kind !== "leased") throw new Error("The session was not claimed.");
+      await other.query("begin; lock table skein.sessions in access exclusive mode");
+      let isAnswered = false;
+      const slow = Promise.all([store.get(script.sessionId), store.get(script.sessionId)]).then(
+        () => (isAnswered = true),
+      );
+      expect(await store.renew([claim.lease])).toEqual([]);
+      await store.records.put([{ tenant: "$workers", kind: "worker", id: "a", value: {} }]);
+      expect((await store.records.list({ tenant: "$workers", kind: "worker" })).items).toHaveLength(1);
+      await store.records.delete("$workers", "worker", "a");
+      expect(await store.due({ before: Date.now() })).toEqual([]);
+      await store.free("a");
+      expect(await store.owners()).not.toContain("a");
+      expect(isAnswered).toBe(false);
+      await other.query("commit");
+      await slow;
+    } finally {
+      await other.end();
+      await store.close();
+    }
+  });
+
   const HOUR = 3_600_000;
   test.each([
     ["an hour ahead", HOUR],

@@ -112,7 +112,7 @@ export {
 } from "./log/state.ts";
 
 // A run: its rules, its facts, its log, who watches it.
-export { type WorkerInfo, type Workers, createWorkers, lacking } from "./run/workers.ts";
+export { type WorkerInfo, type Workers, createWorkers, lacking, missingSkills } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
 export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
 export { leftToSpend, outOfMoneyEnd, outOfMoney } from "./run/budget.ts";

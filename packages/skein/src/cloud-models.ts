@@ -2,7 +2,7 @@ import { type MessagesModelOptions, type MessagesSender, createMessagesModel } f
 import { type Model, ModelFailure } from "@skein/core";
 import { type ModelSettings, isKnownError, regionalPrice } from "@skein/protocol";
 import { failingModel } from "./failing-model.ts";
-import { loadPart } from "./optional-parts.ts";
+import { hasPart, loadPart, whatToInstall } from "./optional-parts.ts";
 
 interface CloudDeps extends Pick<MessagesModelOptions, "abilities" | "silenceMs" | "price"> {
   /** The name that the cloud has for the model. */
@@ -27,6 +27,7 @@ export function cloudModel(
     return failingModel(
       `The model "${name}" needs a project. Set it with --cloud-project, or in ANTHROPIC_VERTEX_PROJECT_ID.`,
     );
+  if (!hasPart(adapter)) return failingModel(`The model "${name}" cannot be used. ${whatToInstall(adapter)}`);
   const options = { region, key, url, fetch };
   return createMessagesModel({
     ...shared,

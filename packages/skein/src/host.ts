@@ -28,6 +28,7 @@ import {
   type Skill,
   LONGEST_SLEEP,
   SKILL_TOOL,
+  missingSkills,
   capRuns,
   createBusLive,
   createLargeSessions,
@@ -68,6 +69,8 @@ export interface HostOptions {
   readonly tools?: ReadonlyMap<string, Tool>;
   /** Skills that stored agents may name. */
   readonly skills?: readonly Skill[];
+  /** Whether sessions whose models this process cannot use are left to others. */
+  readonly leavesUnusable?: boolean | undefined;
   readonly files?: FileStore | undefined;
   /** The memory with this name, for agents without a memory of their own. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
@@ -149,18 +152,24 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
   return tools;
 }
 
-/** The tools of this process for a stored agent. Those of its skills that are here can be loaded. */
+type OwnCode = Pick<HostOptions, "tools" | "skills">;
+
+/** The tools of this process for a stored agent. It can load skills if all that the agent names are here. */
 function ownTools(
   agent: AgentConfig | null,
-  { tools = NO_CODE.tools, skills = [] }: Pick<HostOptions, "tools" | "skills">,
+  { tools = NO_CODE.tools, skills = [] }: OwnCode,
 ): ReadonlyMap<string, Tool> {
   const named = new Set(agent?.skills?.map(({ name }) => name));
   const own = skills.filter(({ name }) => named.has(name));
-  return own.length === 0 ? tools : new Map([...tools, [SKILL_TOOL, createSkillTool(own)]]);
+  return own.length === 0 || own.length < named.size ? tools : new Map([...tools, [SKILL_TOOL, createSkillTool(own)]]);
 }
 
-/** Which tools of a stored agent this process lacks, as a sentence for people who ask why its session waits. */
-function missingOf({ agent }: SessionState, own: ReadonlyMap<string, Tool>): string {
+/** Which skills or tools of a stored agent this process lacks, as a sentence for people who ask why its session waits. */
+function missingOf({ agent }: SessionState, code: OwnCode): string {
+  const skills = agent ? missingSkills(agent, code.skills?.map(({ name }) => name) ?? []) : [];
+  if (skills.length > 0)
+    return `No server has the skill ${skills.map((name) => `"${name}"`).join(", ")} of the agent "${agent?.name ?? ""}". Start one whose skein.config.ts opens its folder.`;
+  const own = ownTools(agent, code);
   const frontend = agent?.extras["frontend_tools"];
   const isThere = (name: string): boolean => (Array.isArray(frontend) && frontend.includes(name)) || own.has(name);
   const missing = agent?.tool_schemas.map(({ name }) => name).filter((name) => !isThere(name)) ?? [];
@@ -235,7 +244,8 @@ export function createHost(options: HostOptions): Host {
       const output = state.agent?.output_schema && jsonOutputCheck(state.agent.output_schema);
       return tools && { ...NO_CODE, tools, memory, validate: checkOf({ output }) };
     },
-    missingOf: (state) => missingOf(state, ownTools(state.agent, options)),
+    leavesUnusable: options.leavesUnusable,
+    missingOf: (state) => missingOf(state, options),
     timers,
     now,
     ids,

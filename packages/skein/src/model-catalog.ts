@@ -86,6 +86,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
   const { claude, records, configured = {}, now = Date.now } = deps;
   const secrets = createSecrets(records);
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
+  const reading = new Map<string, Promise<void>>();
   const made = new Map<string, Model>();
   const objects = new Map<string, Model>();
 
@@ -116,14 +117,21 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
     }
   }
 
+  async function read(tenant: string): Promise<void> {
+    const models = new Map<string, AddedModel>();
+    for (const [name, reached] of await createModels({ records, tenant }).reached())
+      models.set(name, { ...reached, tenant, key: await keyOf(tenant, reached.keySecret) });
+    added.set(tenant, { at: now(), models });
+  }
+
   return {
     async refresh(tenant, { isUrgent } = { isUrgent: false }) {
       const known = added.get(tenant);
       if (known && !isUrgent && Math.abs(now() - known.at) < FRESH_MS) return;
-      const models = new Map<string, AddedModel>();
-      for (const [name, reached] of await createModels({ records, tenant }).reached())
-        models.set(name, { ...reached, tenant, key: await keyOf(tenant, reached.keySecret) });
-      added.set(tenant, { at: now(), models });
+      // Many sessions that begin at once share one reading.
+      const underWay = (!isUrgent && reading.get(tenant)) || read(tenant).finally(() => reading.delete(tenant));
+      reading.set(tenant, underWay);
+      await underWay;
     },
     named(tenant, name) {
       const own = added.get(tenant)?.models.get(name);

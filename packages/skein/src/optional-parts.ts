@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { KnownError } from "@skein/protocol";
 
 /** The parts that a library user installs only if they are used: what needs the part, and the package that has it. */
@@ -31,6 +32,16 @@ export function packageOf(part: OptionalPart): string {
 export function whatToInstall(part: OptionalPart): string {
   const { need, name, ...more } = PARTS[part];
   return `${need} the package ${name}: npm install ${"install" in more ? more.install : name}`;
+}
+
+/** Whether the package of a part is installed here. */
+export function hasPart(part: OptionalPart): boolean {
+  try {
+    createRequire(import.meta.url).resolve(packageOf(part));
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND";
+  }
 }
 
 /**

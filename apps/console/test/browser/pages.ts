@@ -332,6 +332,23 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("a long title does not push the columns of the first page over each other", async ({ expect }) => {
+      const { world } = shared;
+      const title = `A title of many words ${"that goes on and on ".repeat(11)}`;
+      await world.begin("Helper", title, [{ text: "Yes." }]);
+      const page = await world.open("/");
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.locator(".lastlist a", { hasText: "A title of many words" }).first().waitFor();
+      const [left, right] = (await page.evaluate(
+        `[...document.querySelectorAll(".home > .stack")].map((one) => one.getBoundingClientRect().left)`,
+      )) as [number, number];
+      const over = (await page.evaluate(
+        `Math.max(...[...document.querySelectorAll(".home > .stack:first-child *")].map((one) => one.getBoundingClientRect().right))`,
+      )) as number;
+      expect([left < over, over <= right]).toEqual([true, true]);
+      await page.close();
+    });
+
     test("a wrong key leads to the login page, and a right one from there to the first page", async () => {
       const { world } = shared;
       const page = await (await world.newContext()).newPage();

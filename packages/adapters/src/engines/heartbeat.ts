@@ -34,10 +34,15 @@ const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;
 
-/** Renews the heartbeat of this worker, and frees the leases of workers that are dead. */
+/**
+ * Renews the heartbeat of this process, and frees the leases of workers that are dead. Api processes only remove each
+ * other from the list.
+ */
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
-  const { owner } = worker();
+  const { owner, role } = worker();
+  // Whoever frees the leases of a dead worker must go on with its sessions, which an api process cannot.
+  const drives = role !== "api";
   /** When the last sign of life of each other worker was first seen here, and how often it was seen since. */
   const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
   /** The slowest of the last signs of life: on a slow disk others are slow as well. */
@@ -54,7 +59,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       slowest = Math.max(took, slowest * 0.9);
       const all = await workers.all();
       deps.onSeen?.(all);
-      for (const other of all) if (other.owner !== owner) await watch(other);
+      for (const other of all) if (other.owner !== owner && (drives || other.role === "api")) await watch(other);
     } catch (error) {
       // While the store is unavailable, silence of other workers means nothing.
       seen.clear();

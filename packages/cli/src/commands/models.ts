@@ -189,9 +189,10 @@ function jsonIn(text: string): unknown {
 }
 
 function row({ name, is_default, settings, key }: ApiModel): readonly string[] {
-  const { url = "", key_env = "", price } = settings ?? {};
+  const { region, project, key_env = "", price } = settings ?? {};
+  const place = settings?.url ?? [region, project].filter((part) => part !== undefined).join(" ");
   const shownKey = key === "stored" ? "in the store" : key_env;
-  return [name, url, shownKey, price ? `$${price.input} / $${price.output}` : "", is_default ? "yes" : ""];
+  return [name, place, shownKey, price ? `$${price.input} / $${price.output}` : "", is_default ? "yes" : ""];
 }
 
 /** With the models of `--server`, or of a store; a `new` store is made if it does not exist. */

@@ -27,6 +27,7 @@ export interface SessionStatusDeps {
 export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
   const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();
   const lockedAt = new Map<string, number>();
+  let showing: Promise<void> = Promise.resolve();
 
   function showSoon(id: string): void {
     const rest = resting.get(id);
@@ -34,13 +35,18 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
       rest.changed = true;
       return;
     }
-    void show(id);
+    showInTurn(id);
     const timer = setTimeout(() => {
       const { changed } = resting.get(id) ?? { changed: false };
       resting.delete(id);
       if (changed) showSoon(id);
     }, SHOW_MS).unref();
     resting.set(id, { changed: false, timer });
+  }
+
+  /** One at a time: nobody waits for it, and what sessions ask of the store comes first. */
+  function showInTurn(id: string): void {
+    showing = showing.then(() => show(id));
   }
 
   function unlock(id: string): void {
@@ -77,7 +83,7 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
   });
   // A session that was deleted, or is driven by another machine now, causes no more news here.
   const looking = setInterval(() => {
-    for (const sessionId of lockedAt.keys()) void show(sessionId);
+    for (const sessionId of lockedAt.keys()) showInTurn(sessionId);
   }, LOOK_MS).unref();
   return () => {
     stop();

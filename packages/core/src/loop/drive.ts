@@ -34,6 +34,8 @@ export interface LoopDeps extends Omit<
   readonly codeOf: (state: SessionState) => AgentCode | undefined;
   /** What this process lacks for a session's agent, as a sentence, if `codeOf` returns undefined. */
   readonly missingOf?: (state: SessionState) => string;
+  /** Whether a session whose models this process cannot use is left to others. Otherwise its runs fail with a sentence. */
+  readonly leavesUnusable?: boolean | undefined;
   /** Receives unexpected errors. */
   readonly report: (error: unknown, sessionId: string) => void;
 }
@@ -93,6 +95,11 @@ async function driveSession(
     deps.states.put(state);
     const missing = deps.missingOf?.(state) ?? `No server has the agent "${state.agent?.name ?? ""}".`;
     return leaveUnserved(deps, { lease, state, missing });
+  }
+  const unusable = deps.leavesUnusable ? unusableModel(state, deps) : undefined;
+  if (unusable !== undefined) {
+    deps.states.put(state);
+    return leaveUnserved(deps, { lease, state, missing: unusable });
   }
   let startedHere = claimed.begins ? (state.run?.runId ?? null) : null;
   const log = createDriverLog({ lease, clock, state }, deps);
@@ -242,6 +249,13 @@ function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefi
     const problem = sentenceOf(error);
     return { code: { tools: new Map(), validate: undefined, memory: undefined }, problem };
   }
+}
+
+/** Why none of the session's models can be used here; undefined if one can. */
+function unusableModel(state: SessionState, { models }: LoopDeps): string | undefined {
+  const names = [modelOf(state), ...(state.agent?.fallback_models ?? [])];
+  const problems = names.map((name) => models.named(state.tenant, name).unusable);
+  return problems.includes(undefined) ? undefined : problems[0];
 }
 
 /** What is known of the model that the session would ask next. */

@@ -129,6 +129,8 @@ export interface ModelAbilities {
 export interface Model {
   /** The answers are simulated: they cost nothing and are marked. */
   readonly simulated?: boolean;
+  /** Why no call of this process can succeed, if that is known before one: an unknown name, no key, no client. */
+  readonly unusable?: string;
   readonly abilities: ModelAbilities;
   /** The price that the operator set for the model. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;

@@ -1,4 +1,5 @@
 import type { AgentConfig } from "@skein/protocol";
+import { SKILL_TOOL } from "../ports/skill.ts";
 import type { Records } from "../ports/records.ts";
 
 /** A process on a store, and which agents, tools and model it has. */
@@ -12,6 +13,8 @@ export interface WorkerInfo {
   readonly agents: readonly string[];
   /** Tools that stored agents may name. */
   readonly tools: readonly string[];
+  /** Skills that stored agents may name. */
+  readonly skills: readonly string[];
   /** Where its model calls go. */
   readonly model: string;
 }
@@ -60,14 +63,20 @@ function idOf({ role, owner }: Pick<WorkerInfo, "role" | "owner">): string {
   return `${role}:${owner}`;
 }
 
+/** The skills of an agent that are not among those of a process. */
+export function missingSkills(agent: AgentConfig, own: readonly string[]): readonly string[] {
+  return (agent.skills ?? []).map(({ name }) => name).filter((name) => !own.includes(name));
+}
+
 /** What a worker lacks for an agent, in words; nothing if it has everything. */
 export function lacking(worker: WorkerInfo, agent: AgentConfig): readonly string[] {
   const lacks: string[] = [];
   if (!worker.runtimes.includes(agent.runtime)) lacks.push(`runtime ${agent.runtime}`);
   if (agent.runtime !== "loop" || worker.agents.includes(agent.name)) return lacks;
   const { frontend_tools: frontend } = agent.extras;
+  for (const name of missingSkills(agent, worker.skills)) lacks.push(`skill ${name}`);
   for (const { name } of agent.tool_schemas)
-    if (!worker.tools.includes(name) && !(Array.isArray(frontend) && frontend.includes(name)))
+    if (name !== SKILL_TOOL && !worker.tools.includes(name) && !(Array.isArray(frontend) && frontend.includes(name)))
       lacks.push(`tool ${name}`);
   return lacks;
 }

@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Keys } from "@skein/server";
+import { type Keys, keyIdOf } from "@skein/server";
 
 /** The key that the person who starts a server can use, and where it is kept. */
 export interface FirstKey {
@@ -10,7 +10,11 @@ export interface FirstKey {
   readonly isNew: boolean;
 }
 
-/** The operator's key, else the one in the data folder, else a new one that is written there. */
+/**
+ * The operator's key, else the one in the data folder, else a new one that is written there. The key in the data folder
+ * is also accepted by a store that does not know it yet: another store of the same user then replaces nothing, and
+ * commands go on working with both.
+ */
 export async function firstKey(
   keys: Keys,
   options: { apiKey: string | undefined; dataDir: string },
@@ -24,10 +28,22 @@ export async function firstKey(
   const file = join(dataDir, "admin-key");
   const kept = read(file);
   if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file, isNew: false };
-  const key = await keys.make({ name: "first start", scopes: ["admin"], tenant: "default" });
+  const isReusable = kept !== undefined && KEY.test(kept) && !(await wasHereBefore(keys, kept));
+  const first = { name: "first start", scopes: ["admin" as const], tenant: "default" };
+  if (isReusable) return { key: await keys.make({ ...first, key: kept }), file, isNew: true };
+  const key = await keys.make(first);
   writeFileSync(file, `${key}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
   return { key, file, isNew: true };
+}
+
+/** Keys that `Keys.make` makes. */
+const KEY = /^skein_[\w-]{43}$/;
+
+/** Whether this store had the key and it was revoked or expired: it must not become valid again. */
+async function wasHereBefore(keys: Keys, key: string): Promise<boolean> {
+  const id = keyIdOf(key);
+  return (await keys.list()).some((known) => known.id === id);
 }
 
 function read(file: string): string | undefined {

@@ -1,15 +1,7 @@
 import { join } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import {
-  type Bus,
-  type FileStore,
-  SKILL_TOOL,
-  type Store,
-  type WorkerInfo,
-  createAuditLog,
-  createWorkers,
-} from "@skein/core";
+import { type Bus, type FileStore, type Store, type WorkerInfo, createAuditLog, createWorkers } from "@skein/core";
 import { createIds, isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
@@ -60,7 +52,7 @@ interface PartsOptions extends StartOptions {
 
 /** Opens everything that a server needs beside its store. */
 export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
-  const { dataDir, code } = options;
+  const { dataDir, code, rules } = options;
   const report = createReport(options.log);
   const model = await openModel(options);
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
@@ -90,7 +82,6 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const adoption = await openAdoption(store);
   const engine = await openEngine(options.engine ?? { role: "all", restate: undefined });
   const history = await openHistory(store, options);
-  const { rules } = options;
   const workplaces = createWorkplaces({
     dataDir,
     rules,
@@ -107,6 +98,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     isShared: rules.isShared,
     ...(rules.hasCaps && { capsOf: rules.capsOf }),
     ...code,
+    leavesUnusable: options.engine?.role === "worker",
     models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
     files,
     workplaceOf: workplaces.of,
@@ -177,7 +169,8 @@ function beating(
     owner: thisOwner(),
     runtimes,
     agents: code.agents.map(({ agent }) => agent.config.name),
-    tools: [...code.tools.keys(), ...(code.skills?.length ? [SKILL_TOOL] : [])],
+    tools: [...code.tools.keys()],
+    skills: code.skills?.map(({ name }) => name) ?? [],
     model: model.description,
   };
   return createHeartbeat({

@@ -1,4 +1,6 @@
 /** Processes with different roles on one PostgreSQL. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createWorkers } from "@skein/core";
 import { defineTool } from "@skein/core";
 import { createSimulator, script } from "@skein/simulator";
@@ -89,6 +91,18 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     return { call: caller(server.url, KEY), close };
   }
 
+  function skills(...names: readonly string[]): string {
+    const place = folder();
+    for (const name of names) {
+      mkdirSync(join(place, name));
+      writeFileSync(
+        join(place, name, "SKILL.md"),
+        `---\nname: ${name}\ndescription: About ${name}.\n---\n\nDo ${name}.\n`,
+      );
+    }
+    return place;
+  }
+
   test("an api process takes a prompt, waits visibly for a worker, and a worker answers it", async () => {
     const api = await process_("api");
     const { path } = await session(api.call);
@@ -126,13 +140,62 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("It is 12 kg");
   });
 
+  test("a session waits for a worker that has all skills of its agent, and says which one is missing", async () => {
+    const [one, both] = [skills("ant"), skills("ant", "bee")];
+    const api = await process_("api", codeOf({ skills: [both] }));
+    const lacking = await process_("worker", codeOf({ skills: [one] }));
+    const made = await api.call("POST", "/v1/agents", { name: "Skilled", skills: ["ant", "bee"] });
+    const { body } = await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {});
+    const path = `/v1/sessions/${body.id}`;
+    const steps = [{ tools: [{ name: "load_skill", input: { name: "bee" } }] }, { text: "I read: $LAST" }];
+    await say(api.call, path, `Please. ${script(steps, "skills")}`);
+    await expect
+      .poll(async () => (await api.call("GET", `${path}/placement`)).body, SOON)
+      .toMatchObject({ waiting: true, detail: expect.stringContaining("no worker has skill bee") });
+    await expect
+      .poll(async () => (await api.call("GET", path)).body, SOON)
+      .toMatchObject({ unserved: expect.stringContaining('No server has the skill "bee" of the agent "Skilled"') });
+    await process_("worker", codeOf({ skills: [both] }));
+    await settled(api.call, path);
+    expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("I read: Do bee.");
+    await lacking.close();
+  });
+
+  test("a session waits for a worker that can use its model, and says why the others cannot", async () => {
+    const local = { "local/small": { adapter: "anthropic" as const, url: model.url, key_env: "SKEIN_TEST_ROLES_KEY" } };
+    const code = codeOf({ models: local });
+    const api = await process_("api", code);
+    const lacking = await process_("worker", code);
+    const made = await api.call("POST", "/v1/agents", { name: "Modelled", model: "local/small" });
+    const { body } = await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {});
+    const path = `/v1/sessions/${body.id}`;
+    await say(api.call, path, `Please. ${script([{ text: "Here." }], "model")}`);
+    await expect
+      .poll(async () => (await api.call("GET", `${path}/placement`)).body, SOON)
+      .toMatchObject({ waiting: true, detail: expect.stringContaining("needs a key in the environment variable") });
+    await lacking.close();
+    process.env["SKEIN_TEST_ROLES_KEY"] = "sk-local";
+    onTestFinished(() => void delete process.env["SKEIN_TEST_ROLES_KEY"]);
+    await process_("worker", code);
+    await settled(api.call, path);
+    expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("Here.");
+  });
+
   test("limits of a key count across the api processes", async () => {
     const LIMIT = 12;
     const api = await process_("api", codeOf({}), { sessionsPerMinute: LIMIT });
     const store = await openStore(database.url);
     onTestFinished(() => store.close());
     const workers = createWorkers(store.records);
-    const other = { role: "api" as const, owner: "other-host/1/1", runtimes: [], agents: [], tools: [], model: "none" };
+    const other = {
+      role: "api" as const,
+      owner: "other-host/1/1",
+      runtimes: [],
+      agents: [],
+      tools: [],
+      skills: [],
+      model: "none",
+    };
     await workers.beat(other);
     onTestFinished(() => workers.leave(other));
     const beats = async (): Promise<readonly number[]> =>
@@ -166,6 +229,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       runtimes: ["loop"],
       agents: [],
       tools: [],
+      skills: [],
       model: "none",
     });
     const api = await process_("api");

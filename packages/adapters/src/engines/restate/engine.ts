@@ -28,8 +28,6 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 750;
-/** A session that has been due for this long was not announced, or its wake-up was lost. */
-const OVERDUE_MS = 1500;
 /** An overdue session is sent once in this time, however many workers see it. */
 const SEND_AGAIN_MS = 5000;
 /** The delay before a session that another worker holds is requested again. The delay grows. */
@@ -41,6 +39,10 @@ const CLOCK_SLACK_MS = 1000;
  * that has its wake-up is down, or is being taken over by another node.
  */
 const UNPLACED_MS = 2000;
+/** A session that has been due for this long found no place here either: it is sent again, so that any worker gets it. */
+const SEND_MS = 3000;
+/** After so long in line for a place, another worker may have driven the session. */
+const LONG_IN_LINE_MS = 100;
 /** The most overdue sessions of one tenant that are sent in one sweep. */
 const PER_TENANT = 100;
 
@@ -69,27 +71,52 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   /** What Restate calls: drives a session until it sleeps, or until its slice is over. */
   async function driveSlice(sessionId: string, attemptOver: AbortSignal): Promise<void> {
     const over = AbortSignal.any([attemptOver, stopping.signal]);
-    // An earlier attempt of this session may still be stopping here.
-    await drives.find(sessionId)?.done;
     const yieldAt = now() + sliceMs;
+    await endOfDriveHere(sessionId, over);
+    let asked = now();
     let due = await dueOf(sessionId);
     let inVain = 0;
     while (due && due.dueAt <= now() && now() < yieldAt) {
       if (stopping.signal.aborted) throw new Error("This worker is stopping.");
       if (over.aborted) return;
+      const before: DueSession = due;
       const giveBack = await places.take(due.tenant, { signal: over });
       try {
-        if (giveBack) await driveOnce(sessionId, { yieldAt, over: attemptOver });
+        if (giveBack && (await isStillDue(due, asked))) await driveOnce(sessionId, { yieldAt, over: attemptOver });
       } finally {
         giveBack?.();
       }
-      const before: DueSession = due;
+      asked = now();
       due = await dueOf(sessionId);
       inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
       // A drive that changed nothing is not repeated at once.
       if (inVain > 0) await pause(Math.min(BUSY_MS * inVain, leaseMs), over);
+      if (await endOfDriveHere(sessionId, over)) {
+        asked = now();
+        due = await dueOf(sessionId);
+      }
     }
     if (due) await sender.send(nextOf(due));
+  }
+
+  /** Whether a session that was due when the store was asked still is. Driving one that is not costs more than asking. */
+  async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
+    if (drives.find(sessionId)) return false;
+    if (now() - asked < LONG_IN_LINE_MS) return true;
+    const due = await dueOf(sessionId);
+    return due !== undefined && due.dueAt <= now();
+  }
+
+  /** Waits for a drive of the session that began here without this attempt, or under an earlier one. False if there is none. */
+  async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
+    const drive = drives.find(sessionId);
+    if (!drive) return false;
+    const left = Promise.withResolvers<void>();
+    const leave = (): void => left.resolve();
+    over.addEventListener("abort", leave, { once: true });
+    if (!over.aborted) await Promise.race([drive.done, left.promise]);
+    over.removeEventListener("abort", leave);
+    return true;
   }
 
   function nextOf({ sessionId, lastSequence, dueAt }: DueSession): WakeUp {
@@ -133,7 +160,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
 
   async function sweep(isFreed = false): Promise<void> {
     const overdue = await store.due({
-      before: isFreed ? now() : now() - OVERDUE_MS,
+      before: isFreed ? now() : now() - UNPLACED_MS,
       perTenant: PER_TENANT,
       limit: PER_TENANT * 10,
     });
@@ -141,10 +168,10 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     for (const [sessionId, last] of sent) if (last < stretch) sent.delete(sessionId);
     for (const session of overdue) {
       const { sessionId, lastSequence, dueAt } = session;
+      if (drives.find(sessionId)) continue;
       // Restate may keep trying a dead worker for seconds, and other wake-ups of the session wait behind that attempt.
-      const isUnplaced = isFreed || dueAt < now() - UNPLACED_MS;
-      if (isUnplaced && !drives.find(sessionId)) void driveUnplaced(session).catch(reportUnknown);
-      if ((sent.get(sessionId) === stretch && !isFreed) || drives.find(sessionId)) continue;
+      void driveUnplaced(session).catch(reportUnknown);
+      if (!isFreed && (sent.get(sessionId) === stretch || dueAt > now() - SEND_MS)) continue;
       sent.set(sessionId, stretch);
       sender.offer({ sessionId, key: `${lastSequence}:${isFreed ? `freed:${now()}` : `overdue:${stretch}`}` });
     }
@@ -180,7 +207,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     reserve: () => undefined,
     wake: (sessionId) => sender.offer({ sessionId, key: `wake:${crypto.randomUUID()}` }),
     queue: places.figures,
-    look: () => void sweep(true).catch(() => undefined),
+    look() {
+      if (endpoint) void sweep(true).catch(() => undefined);
+    },
     async stop() {
       stopping.abort();
       stopListening();

@@ -10,6 +10,11 @@ import { type Query, asked, bytesOf } from "./query.ts";
 /** The connections to the database. They throw known errors only, and are closed once. */
 export interface Connections {
   readonly query: Query;
+  /**
+   * For the few short statements that keep a worker alive and find the sessions of a dead one. They have a connection of
+   * their own, one after the other: behind a backlog of statements of sessions they would come seconds late.
+   */
+  readonly urgent: Query;
   /** A connection beside the pool for one caller, who asks one thing at a time. */
   own(): Query;
   /** Uses one connection for several statements, for example to migrate. */
@@ -50,6 +55,13 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     watch.refuseIfHung();
   }
 
+  function own(): Query {
+    const newClient = (): pg.Client => new pg.Client(address);
+    const connection = createOwnConnection({ refuseNow, watch, newClient, onConnect: limitStatements });
+    owned.push(connection);
+    return connection.query;
+  }
+
   return {
     async query(statement, values = []) {
       refuseNow();
@@ -68,12 +80,8 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
         client?.release(isKnownError(failed, "store_unavailable"));
       }
     },
-    own() {
-      const newClient = (): pg.Client => new pg.Client(address);
-      const connection = createOwnConnection({ refuseNow, watch, newClient, onConnect: limitStatements });
-      owned.push(connection);
-      return connection.query;
-    },
+    urgent: inTurn(own()),
+    own,
     async withClient(use) {
       refuseNow();
       // Without a limit: a migration takes the time that it needs.
@@ -99,6 +107,16 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
       const ended = Promise.all([pool.end(), ...owned.map((connection) => connection.close())]);
       await keepAliveUntil(Promise.race([ended, delay(CLOSE_MS)]));
     },
+  };
+}
+
+/** Asks one thing after the other, whatever became of the one before. */
+function inTurn(query: Query): Query {
+  let last: Promise<unknown> = Promise.resolve();
+  return (statement, values) => {
+    const answer = last.then(() => query(statement, values));
+    last = answer.catch(() => undefined);
+    return answer;
   };
 }
 

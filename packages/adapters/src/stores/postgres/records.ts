@@ -2,7 +2,7 @@ import { type RecordPut, type RecordQuery, type Records, type StoredRecord, chec
 import { createHash } from "node:crypto";
 import { jsonText, showableJson } from "../sql/body.ts";
 import type { Connections } from "./connections.ts";
-import type { TextRow } from "./query.ts";
+import type { Query, TextRow } from "./query.ts";
 
 const COLUMNS = `r.tenant, r.kind, r.id, r.version, r.value::text, r.fields::text,
   skein.milliseconds(r.created_at), skein.milliseconds(r.updated_at)`;
@@ -38,8 +38,11 @@ const DELETE = {
 const VALUE_LIMIT = 500;
 
 export function createPostgresRecords(connections: Connections, now: () => number): Records {
+  /** Names with a dollar sign are not tenants: they hold what processes tell each other, such as heartbeats. */
+  const queryFor = (tenant: string): Query => (tenant.startsWith("$") ? connections.urgent : connections.query);
+
   async function get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined> {
-    const [row] = await connections.query(GET, [tenant, kind, id]);
+    const [row] = await queryFor(tenant)(GET, [tenant, kind, id]);
     return row && recordOf(row);
   }
 
@@ -54,7 +57,7 @@ export function createPostgresRecords(connections: Connections, now: () => numbe
       fields: jsonText(fields),
       listed: Object.entries(fields).flatMap(([name, values]) => [values].flat().map((each) => [name, listed(each)])),
     }));
-    const answers = await connections.query(PUT, [at, showableJson(jsonText(rows))]);
+    const answers = await queryFor(puts[0]?.tenant ?? "")(PUT, [at, showableJson(jsonText(rows))]);
     for (const [code, place, actual] of answers) {
       const refused = puts[Number(place) - 1];
       if (code === "conflict" && refused) checkVersion(refused, Number(actual));
@@ -69,8 +72,8 @@ export function createPostgresRecords(connections: Connections, now: () => numbe
     async list({ tenant, kind, field, limit = 50, cursor }: RecordQuery) {
       const values = [tenant, kind, cursor ?? null, limit + 1];
       const rows = field
-        ? await connections.query(LIST_BY_FIELD, [...values, field.name, listed(field.value)])
-        : await connections.query(LIST, values);
+        ? await queryFor(tenant)(LIST_BY_FIELD, [...values, field.name, listed(field.value)])
+        : await queryFor(tenant)(LIST, values);
       const items = rows.slice(0, limit).map(recordOf);
       return { items, cursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
     },
@@ -84,7 +87,7 @@ export function createPostgresRecords(connections: Connections, now: () => numbe
       }
     },
     async delete(tenant, kind, id) {
-      return (await connections.query(DELETE, [tenant, kind, id])).length > 0;
+      return (await queryFor(tenant)(DELETE, [tenant, kind, id])).length > 0;
     },
   };
 }

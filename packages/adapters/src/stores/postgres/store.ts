@@ -157,7 +157,7 @@ export async function createPostgresStore({
     throw error;
   }
 
-  const { query } = connections;
+  const { query, urgent } = connections;
   const followers = createFollowers({ read: readStretch });
   const notifications = createNotifications({ connections, followers, instance: randomBytes(6).toString("hex") });
   const append = createAppend({
@@ -232,18 +232,16 @@ export async function createPostgresStore({
     },
     async due({ before, sessionId, perTenant, limit = DUE_LIMIT }) {
       if (sessionId !== undefined && !isUuid(sessionId)) return [];
-      const rows = await query(sessionId === undefined ? DUE : DUE_SESSION, [
-        new Date(Math.min(before, LATEST)).toISOString(),
-        FACT_VERSION,
-        sessionId ?? perTenant ?? limit,
-        ...(sessionId === undefined ? [limit] : []),
-      ]);
+      const values = [new Date(Math.min(before, LATEST)).toISOString(), FACT_VERSION];
+      const rows = await (sessionId === undefined
+        ? urgent(DUE, [...values, perTenant ?? limit, limit])
+        : query(DUE_SESSION, [...values, sessionId]));
       return rows.map(([id, tenant, last, dueAt]) => {
         return { sessionId: id ?? "", tenant: tenant ?? "", lastSequence: Number(last), dueAt: Number(dueAt) };
       });
     },
     async renew(leases) {
-      const held = await query(RENEW, [
+      const held = await urgent(RENEW, [
         leases.map(({ sessionId }) => sessionId),
         leases.map(({ fence }) => fence),
         leases.map(({ leaseMs }) => leaseMs),
@@ -259,10 +257,10 @@ export async function createPostgresStore({
       notifications.announce(lease.sessionId, seen);
     },
     async owners() {
-      return (await query(OWNERS)).map(([owner]) => owner ?? "");
+      return (await urgent(OWNERS)).map(([owner]) => owner ?? "");
     },
     async free(owner, { withinMs } = {}) {
-      await query(FREE, [owner, withinMs ?? null]);
+      await urgent(FREE, [owner, withinMs ?? null]);
     },
     onNews: (listener) => followers.onNews(listener),
     poke: (sessionId) => followers.poke(sessionId),

@@ -7,6 +7,7 @@ export const ApiWorker = z.object({
   runtimes: z.array(z.string()),
   agents: z.array(z.string()),
   tools: z.array(z.string()),
+  skills: z.array(z.string()),
   model: z.string(),
 });
 

@@ -7,28 +7,33 @@ export const workerHandlers = {
   async listWorkers(_, { shared }) {
     const workers = await createWorkers(shared.deps.store.records).list();
     return {
-      data: workers.map(({ owner, runtimes, agents, tools, model }) => ({
+      data: workers.map(({ owner, runtimes, agents, tools, skills, model }) => ({
         id: owner,
         runtimes: [...runtimes],
         agents: [...agents],
         tools: [...tools],
+        skills: [...skills],
         model,
       })),
     };
   },
   async getPlacement({ params: { session_id } }, { shared, sessions }) {
-    const { agent } = await sessions.state(session_id);
+    const { agent, run, queue } = await sessions.state(session_id);
     const all = await createWorkers(shared.deps.store.records).list();
     const others = agent
       ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
       : [];
     const workers = all.map(({ owner }) => owner).filter((owner) => !others.some(({ worker }) => worker === owner));
+    // What a worker found missing when it took the session, such as the key of a model: others do not see that.
+    const hasWork = run !== null || queue.length > 0;
+    const unserved = hasWork && (await shared.unserved()).find(({ sessionId }) => sessionId === session_id);
     return {
       session_id,
-      waiting: workers.length === 0,
+      waiting: workers.length === 0 || Boolean(unserved),
       workers,
       lacking: others,
-      detail: sentenceOf(workers.length, others),
+      detail:
+        workers.length > 0 && unserved ? `The session waits: ${unserved.missing}` : sentenceOf(workers.length, others),
     };
   },
   async listParked({ query: { limit, cursor } }, { shared, principal }) {

@@ -1,0 +1,44 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMemoryStore } from "@skein/core";
+import { createKeys } from "@skein/server";
+import { expect, onTestFinished, test } from "vitest";
+import { firstKey } from "../../src/serve/first-key.ts";
+
+function dataFolder(): { readonly apiKey: undefined; readonly dataDir: string } {
+  const dataDir = mkdtempSync(join(tmpdir(), "skein-first-key-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  return { apiKey: undefined, dataDir };
+}
+
+const newKeys = () => createKeys({ records: createMemoryStore().records });
+
+test("a second store accepts the admin key of the data folder, and replaces nothing", async () => {
+  const options = dataFolder();
+  const [one, other] = [newKeys(), newKeys()];
+  const first = await firstKey(one, options);
+  const second = await firstKey(other, options);
+  expect(second).toEqual({ ...first, isNew: true });
+  expect(await firstKey(one, options)).toEqual({ ...first, isNew: false });
+  expect(await other.recognise(first.key)).toMatchObject({ name: "first start", scopes: ["admin"] });
+});
+
+test("a revoked admin key does not become valid again at the next start: a new key replaces it", async () => {
+  const options = dataFolder();
+  const keys = newKeys();
+  const { key, file = "" } = await firstKey(keys, options);
+  await keys.revoke("first start");
+  const next = await firstKey(keys, options);
+  expect(next.key).not.toBe(key);
+  expect(readFileSync(file, "utf8")).toBe(`${next.key}\n`);
+  expect([await keys.recognise(key), (await keys.recognise(next.key))?.scopes]).toEqual([undefined, ["admin"]]);
+});
+
+test("an admin-key file without a key in it is replaced", async () => {
+  const options = dataFolder();
+  writeFileSync(join(options.dataDir, "admin-key"), "changeme\n");
+  const keys = newKeys();
+  const { key } = await firstKey(keys, options);
+  expect([key === "changeme", await keys.recognise("changeme")]).toEqual([false, undefined]);
+});
