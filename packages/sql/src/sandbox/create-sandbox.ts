@@ -107,7 +107,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     }
     forgetSpare()?.stop();
     await started.ended;
-    return { problem: `bubblewrap does not work on this machine: ${started.errorOutput() || says}` };
+    const why = started.errorOutput() || says;
+    return { problem: `bubblewrap does not work on this machine: ${why}${remedyOf(why)}` };
   }
 
   /** Tried again until it works: after installing what is missing, the server need not be restarted. */
@@ -173,4 +174,11 @@ async function* untilStopped(messages: AsyncGenerator<PipeMessage>): AsyncGenera
   } catch {
     // The caller reports how the process ended.
   }
+}
+
+/** What to do about a sandbox that may not be made. */
+function remedyOf(problem: string): string {
+  return /namespace/.test(problem)
+    ? " Set user.max_user_namespaces above 0; in Docker, use a seccomp profile that allows user namespaces."
+    : "";
 }
