@@ -44,7 +44,10 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
   }, [client]);
   const refused = useCallback((): void => {
     setIn((was) => {
-      if (was === true) setProblem("You are not logged in. Enter an API key: the first one is in ~/.skein/admin-key on the server's machine. A login ends after 12 hours, or when its key is revoked.");
+      if (was === true)
+        setProblem(
+          "You are not logged in. Enter an API key: the first one is in ~/.skein/admin-key on the server's machine. A login ends after 12 hours, or when its key is revoked.",
+        );
       return false;
     });
   }, []);
