@@ -213,7 +213,10 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
     case "openai":
       return createOpenAiModel({ ...shared, apiKey: apiKey ?? "none", url });
     case "openai-compatible":
-      if (url === undefined) return failingModel(`The model "${name}" has no address. Add it again with --url.`);
+      if (url === undefined)
+        return failingModel(
+          `The model "${name}" has no address. Add it: skein models add ${name} --url URL, or "models" in skein.config.ts or createAgent.`,
+        );
       return createOpenAiCompatibleModel({
         ...shared,
         apiKey,

@@ -285,7 +285,7 @@ export const sql: ConformanceList = {
         slug VARCHAR
         git_branch VARCHAR
         cwd VARCHAR`,
-        "Ids repeat in forks and are missing in many lines: file and line are the key.",
+        "Ids repeat in forks and are missing in many lines: file and line say where a row comes from.",
       ),
     ),
     ...section(

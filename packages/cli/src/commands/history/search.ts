@@ -121,10 +121,11 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
     });
   }
   const next = pagination.offset + data.length;
+  const atLeast = pagination.totalIsAtLeast ? "at least " : "";
   const more = pagination.hasMore ? `; --offset ${next} shows the next ones` : "";
   lines.push(
     styledText``,
-    paint.dim(styledText`${count(data.length)} of ${counted(pagination.total, "match", "matches")}${more}`),
+    paint.dim(styledText`${count(data.length)} of ${atLeast}${counted(pagination.total, "match", "matches")}${more}`),
   );
   return lines;
 }
