@@ -75,6 +75,8 @@ export interface Keys {
    * recently.
    */
   recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
+  /** Whether the store has this key, also if it is revoked or expired. */
+  has(key: string): Promise<boolean>;
   /** Why a key was not recognised, as a sentence for its sender. */
   problemWith(key: string): string;
   /** The principal of the key with this id; undefined if it was revoked. */
@@ -218,6 +220,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
       return { id, ...value };
     },
     recognise: (key, connection) => find(idOf(key, connection)),
+    has: async (key) => (await records.get(PLACE.tenant, PLACE.kind, keyIdOf(key))) !== undefined,
     problemWith(key) {
       const found = known.get(keyIdOf(key))?.stored;
       if (!found) return "Unknown API key. `skein keys make NAME` makes a new one.";

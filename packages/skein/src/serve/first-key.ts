@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Keys, keyIdOf } from "@skein/server";
+import type { Keys } from "@skein/server";
 
 /** The key that the person who starts a server can use, and where it is kept. */
 export interface FirstKey {
@@ -28,7 +28,8 @@ export async function firstKey(
   const file = join(dataDir, "admin-key");
   const kept = read(file);
   if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file, isNew: false };
-  const isReusable = kept !== undefined && KEY.test(kept) && !(await wasHereBefore(keys, kept));
+  // A key that this store has was revoked or expired, and must not become valid again.
+  const isReusable = kept !== undefined && KEY.test(kept) && !(await keys.has(kept));
   const first = { name: "first start", scopes: ["admin" as const], tenant: "default" };
   if (isReusable) return { key: await keys.make({ ...first, key: kept }), file, isNew: true };
   const key = await keys.make(first);
@@ -39,12 +40,6 @@ export async function firstKey(
 
 /** Keys that `Keys.make` makes. */
 const KEY = /^skein_[\w-]{43}$/;
-
-/** Whether this store had the key and it was revoked or expired: it must not become valid again. */
-async function wasHereBefore(keys: Keys, key: string): Promise<boolean> {
-  const id = keyIdOf(key);
-  return (await keys.list()).some((known) => known.id === id);
-}
 
 function read(file: string): string | undefined {
   try {
