@@ -93,7 +93,7 @@ test("a name that means a public and a private machine at once is refused", asyn
       { address: "127.0.0.1", family: 4 },
     ])) as unknown as typeof lookup;
   const web: Web = { lookup: both, allowsAddress: (address) => address === "127.0.0.2" };
-  await expect(fetchWith(web, { url: "http://both.example/" })).rejects.toThrow(/not a place on the public/);
+  await expect(fetchWith(web, { url: "http://both.example/" })).rejects.toThrow(/not an address of the public/);
 });
 
 test("redirects are checked like the first URL, and counted", async () => {
@@ -104,7 +104,7 @@ test("redirects are checked like the first URL, and counted", async () => {
   });
   const at = (to: string) => `http://127.0.0.1:${port}/?to=${encodeURIComponent(to)}`;
   expect(await fetchWith(here, { url: at(`http://127.0.0.1:${port}/`) })).toBe("arrived");
-  await expect(fetchWith(here, { url: at("http://127.0.0.3/") })).rejects.toThrow(/not a place/);
+  await expect(fetchWith(here, { url: at("http://127.0.0.3/") })).rejects.toThrow(/not an address/);
   await expect(fetchWith(here, { url: at("file:///etc/passwd") })).rejects.toThrow(/Only http/);
   const before = hits();
   const loop = await server((_, response) => response.writeHead(302, { location: "/again" }).end());

@@ -136,6 +136,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.keyboard.press("?");
       await page.getByRole("dialog").getByText("Everywhere").waitFor();
       await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
       await page.keyboard.press("g");
       await page.keyboard.press("q");
       await page.waitForURL(/\/sql/);

@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await row.getByRole("button", { name: "Revoke" }).click();
     await row.getByRole("button", { name: "Really revoke?" }).click();
     await row.getByText("revoked").waitFor();
-    await page.getByText("its key was revoked").waitFor({ timeout: 20_000 });
+    await page.getByText("You are not logged in").waitFor({ timeout: 20_000 });
     await page.getByLabel("Key").fill(world.platform.key);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByText("Six.", { exact: true }).waitFor();

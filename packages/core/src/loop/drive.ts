@@ -1,5 +1,5 @@
 import { type Fact, type NewEvent, isKnownError } from "@skein/protocol";
-import { type Batch, type DriverLog, createBatch, createDriverLog } from "../run/driver-log.ts";
+import { type Batch, type DriverLog, type Ear, createBatch, createDriverLog, createEar } from "../run/driver-log.ts";
 import { type Claimed, LEASE_LOST, type Runtime } from "../ports/runtime.ts";
 import { runResumed } from "../run/facts/index.ts";
 import { leaveUnserved } from "../run/unserved.ts";
@@ -54,8 +54,10 @@ export function createLoop(deps: LoopDeps): Runtime {
   return {
     async drive(claimed, signal) {
       const { sessionId } = claimed.lease;
+      // Listening comes before reading: a cancel that is appended in between would otherwise wait for the model's answer.
+      const ear = createEar(deps.store, sessionId);
       try {
-        await driveSession(claimed, deps, { signal, lastProblem: problems.get(sessionId) });
+        await driveSession(claimed, deps, { signal, ear, lastProblem: problems.get(sessionId) });
         problems.delete(sessionId);
       } catch (error) {
         if (isKnownError(error, "lease_lost", "not_found", "closed")) return;
@@ -65,6 +67,8 @@ export function createLoop(deps: LoopDeps): Runtime {
         problems.set(sessionId, sentenceOf(error));
         // If this fails too, the lease expires by itself.
         await putDown(claimed, deps).catch(() => undefined);
+      } finally {
+        ear.stop();
       }
     },
     opening(state, lease) {
@@ -83,7 +87,7 @@ export function createLoop(deps: LoopDeps): Runtime {
 async function driveSession(
   claimed: Claimed,
   deps: LoopDeps,
-  { signal, lastProblem }: { signal: AbortSignal; lastProblem: string | undefined },
+  { signal, ear, lastProblem }: { signal: AbortSignal; ear: Ear; lastProblem: string | undefined },
 ): Promise<void> {
   const { lease, clock } = claimed;
   const state = await deps.states.take(lease.sessionId, claimed.lastSequence);
@@ -102,7 +106,7 @@ async function driveSession(
     return leaveUnserved(deps, { lease, state, missing: unusable });
   }
   let startedHere = claimed.begins ? (state.run?.runId ?? null) : null;
-  const log = createDriverLog({ lease, clock, state }, deps);
+  const log = createDriverLog({ lease, clock, state, heard: ear.heard() }, deps);
   let arrivingAnswer: ArrivingAnswer | undefined;
   const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
   /** The results of reservations, by the key of their effect. */
@@ -117,6 +121,7 @@ async function driveSession(
   };
   const running = createRunningEffects((effect, stop) => perform(effect, log.state, parts, stop));
   const stopListening = log.onNews(running.nudge);
+  ear.stop();
   const grace = createGrace(signal, running.nudge, deps);
 
   /** Decides what the next append adds to the outcomes. */
@@ -146,6 +151,7 @@ async function driveSession(
   /** Facts of effects that have ended and are not stored yet. They are kept through conflicts. */
   let outcomes: readonly Fact[] | undefined = [];
   try {
+    if (log.isBehind) await log.catchUp();
     while (outcomes) {
       const happened: readonly Fact[] = outcomes;
       let decision = stopped(null);

@@ -35,6 +35,8 @@ export interface Driven {
   readonly lease: Lease;
   readonly clock: LeaseClock;
   readonly state: SessionState;
+  /** The last sequence that was heard of while the state was read. */
+  readonly heard?: number;
   /** Receives the events of other writers when they are folded. */
   readonly takenIn?: (events: readonly Event[]) => void;
 }
@@ -56,14 +58,15 @@ export interface DriverLog {
 /** The delay between retries while the store is unavailable, until the lease expires. */
 const RETRY_MS = 50;
 
-export function createDriverLog({ lease, clock, state: claimed, takenIn }: Driven, deps: DriverLogDeps): DriverLog {
+export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog {
+  const { lease, clock, state: claimed, takenIn } = driven;
   const { store, states, now } = deps;
   const { sessionId } = lease;
   const inTurn = createTurns();
   let state = claimed;
   let released = false;
   /** The last sequence that news mentioned; infinity if the news had no sequence. */
-  let heard = 0;
+  let heard = driven.heard ?? 0;
 
   async function write(make: MakeFacts): Promise<void> {
     for (;;) {
@@ -136,13 +139,30 @@ export function createDriverLog({ lease, clock, state: claimed, takenIn }: Drive
     write: (make) => inTurn(() => write(make)),
     catchUp: () => inTurn(catchUp),
     onNews: (listener) =>
-      store.onNews((id, events) => {
-        if (id !== sessionId) return;
-        heard = Math.max(heard, events?.at(-1)?.sequence ?? Number.POSITIVE_INFINITY);
+      onSequence(store, sessionId, (sequence) => {
+        heard = Math.max(heard, sequence);
         // The driver's own events are folded already.
         if (heard > state.sequence) listener();
       }),
   };
+}
+
+/** Hears of events that are appended to a session while its state is read. */
+export interface Ear {
+  heard(): number;
+  stop(): void;
+}
+
+export function createEar(store: Store, sessionId: string): Ear {
+  let heard = 0;
+  const stop = onSequence(store, sessionId, (sequence) => void (heard = Math.max(heard, sequence)));
+  return { heard: () => heard, stop };
+}
+
+function onSequence(store: Store, sessionId: string, listener: (sequence: number) => void): () => void {
+  return store.onNews((id, events) => {
+    if (id === sessionId) listener(events?.at(-1)?.sequence ?? Number.POSITIVE_INFINITY);
+  });
 }
 
 /** Folds facts before they are stored. If the append is rejected, the state must be read again. */
