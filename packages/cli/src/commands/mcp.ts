@@ -32,7 +32,10 @@ export const mcp = defineCommand({
     root: ROOT_OPTION,
   },
   examples: [
-    ["claude mcp add history -- npx skein mcp", "Let Claude Code look into its own past"],
+    [
+      "claude mcp add history -- npx -p @skein/cli skein mcp",
+      "Let Claude Code search past sessions (in a clone: npx --prefix CLONE skein mcp)",
+    ],
     ["skein mcp --root /backup/claude", "Serve another data directory"],
   ],
   notes:
