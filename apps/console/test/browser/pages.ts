@@ -336,7 +336,7 @@ export function describePages(shared: { readonly world: World }): void {
     test("a long title does not push the columns of the first page over each other", async ({ expect }) => {
       const { world } = shared;
       const title = `A title of many words ${"that goes on and on ".repeat(11)}`;
-      await world.begin("Helper", title, [{ text: "Yes." }]);
+      await world.say(await world.create("Helper", title.slice(0, 240)), "A long title", [{ text: "Yes." }]);
       const page = await world.open("/");
       await page.setViewportSize({ width: 1280, height: 800 });
       await page.locator(".lastlist a", { hasText: "A title of many words" }).first().waitFor();
