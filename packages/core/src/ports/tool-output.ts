@@ -1,6 +1,6 @@
 import { type JsonObject, KnownError } from "@skein/protocol";
-import { z } from "zod";
 import { sentencesOf } from "../model/output-schema.ts";
+import { fromJsonSchema } from "./json-schema.ts";
 
 /** The schema of a tool's result: a zod 4 schema, any Standard Schema, or a JSON Schema. */
 export type ToolOutput = StandardSchema | JsonObject;
@@ -62,15 +62,7 @@ function standardOf(tool: string, schema: ToolOutput): StandardSchema {
       `The output of the tool "${tool}" is not a schema. Expected zod 4 or a JSON Schema.`,
     );
   if (isStandard(schema)) return schema;
-  try {
-    return z.fromJSONSchema(schema);
-  } catch (error) {
-    throw new KnownError(
-      "invalid",
-      `The output schema of the tool "${tool}" is not a JSON Schema: ${(error as Error).message}`,
-      { cause: error },
-    );
-  }
+  return fromJsonSchema(`output schema of the tool "${tool}"`, schema);
 }
 
 function isStandard(schema: ToolOutput): schema is StandardSchema {

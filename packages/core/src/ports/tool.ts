@@ -1,5 +1,6 @@
 import { type Content, type ContentBlock, type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
+import { fromJsonSchema } from "./json-schema.ts";
 import type { Workplace } from "./sandbox.ts";
 import { type OutputOf, type Returned, type ToolOutput, outputReader } from "./tool-output.ts";
 import { imageProblem, isBlank, isResultBlock } from "../sessions/content-problem.ts";
@@ -146,22 +147,8 @@ function inputOf(name: string, input: z.core.$ZodType | JsonObject): Pick<Tool, 
     );
   if (typeof input !== "object" || input?.["type"] !== "object")
     throw new KnownError("invalid", `The input schema of the tool "${name}" is not a JSON Schema of an object.`);
-  const schema = fromJsonSchema(name, input);
+  const schema = fromJsonSchema(`input schema of the tool "${name}"`, input);
   return { inputSchema: input, parse: (value) => parseToolInput(schema, value) };
-}
-
-function fromJsonSchema(name: string, schema: JsonObject): z.ZodType {
-  try {
-    return z.fromJSONSchema(schema);
-  } catch (error) {
-    throw new KnownError(
-      "invalid",
-      `The input schema of the tool "${name}" is not a JSON Schema: ${(error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
-  }
 }
 
 function parseToolInput(schema: z.core.$ZodType, value: unknown): unknown {
