@@ -1,5 +1,5 @@
 /** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
-import { priceCall } from "@skein/protocol/prices";
+import { earlierPrice, priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { objectOf } from "../model/value.ts";
 import { oneLine } from "../scan/line-text.ts";
@@ -91,13 +91,14 @@ function usageText(messages: readonly Message[]): { readonly tokens: string; rea
     sum.read += cacheReadInputTokens;
     sum.written += cacheCreationInputTokens;
     const last = message.moreLines?.at(-1)?.raw ?? message.raw;
-    const cost = priceCall(message.model, {
+    const usage = {
       ...objectOf(objectOf(last["message"])["usage"]),
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       cache_read_input_tokens: cacheReadInputTokens,
       cache_creation_input_tokens: cacheCreationInputTokens,
-    });
+    };
+    const cost = priceCall(message.model, usage, earlierPrice(message.model, message.timestamp.getTime()));
     if (cost) sum.micros += cost.total_micros;
     else isPriced = false;
   }
