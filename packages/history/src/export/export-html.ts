@@ -3,6 +3,7 @@ import { earlierPrice, priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { objectOf } from "../model/value.ts";
 import { oneLine } from "../scan/line-text.ts";
+import { agentTitles, speakerOf } from "../sources/port/source.ts";
 import { terminalHtml } from "./html/code-html.ts";
 import { dayText, spanText, timeHtml } from "./html/dates.ts";
 import { escapeHtml } from "./html/escape-html.ts";
@@ -15,7 +16,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
   const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
-  const view = viewOf(session, { anchor, agentIds });
+  const view = viewOf(session, { anchor, agentIds, speaker: speakerOf(session.source) });
   return [
     pageStart(title),
     `<header class="top"><h1${title.length > 90 ? ' class="long"' : ""}>${escapeHtml(title)}</h1>${facts(session, agents)}</header>`,
@@ -68,7 +69,7 @@ function facts(session: Session, agents: readonly AgentSession[]): string {
     Conversation: `${count(session.messageCount)} messages, ${count(calls.length)} tool calls`,
     Tokens: tokens,
     Cost: cost === "" ? "" : `${cost}${withAgents}`,
-    "Claude Code": session.version,
+    Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
     Session: session.id,
   };
   const html = Object.entries(rows).map(([name, value]) =>
@@ -153,7 +154,7 @@ function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string
     `<h2 id="${anchor(`agent-${agent.agentId}`)}">Subagent ${escapeHtml(name)}</h2>`,
     ...conversationHtml(
       { messages, agents: [] },
-      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set() }),
+      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set(), speaker: "Subagent" }),
     ),
   ];
 }

@@ -65,6 +65,8 @@ export interface Unit {
   readonly root: string;
   /** The file with the session, or the database. */
   readonly path: string;
+  /** The file with its times, if `path` has none. */
+  readonly timed?: string;
   /** How large it is, for a session that is a part of its file; the size of the file if not given. */
   readonly bytes?: number;
   /** Its folder and the session that it is a subagent of, if they are known without reading it. */
@@ -110,6 +112,11 @@ export const agentTitles: Readonly<Record<SourceName, string>> = {
   amp: "Amp",
   goose: "Goose",
 };
+
+/** Who answers in a session of this agent. */
+export function speakerOf(source: SourceName): string {
+  return source === "claude-code" || source === "claude-desktop" ? "Claude" : agentTitles[source];
+}
 
 const resume: Readonly<Record<SourceName, (id: string) => string>> = {
   "claude-desktop": (id) => `claude --resume ${id}`,
