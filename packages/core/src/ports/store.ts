@@ -19,10 +19,7 @@ import type { Records } from "./records.ts";
 /** The right to drive one session for a limited time. During that time nobody else can append the driver's facts. */
 export interface Lease {
   readonly sessionId: string;
-  /**
-   * It only grows: every claim and every release increases it, so a writer with an old fence is recognised and
-   * rejected.
-   */
+  /** It only grows: every claim and every release increases it. A writer with an old fence is rejected. */
   readonly fence: number;
   readonly owner: string;
   readonly leaseMs: number;
@@ -81,10 +78,7 @@ export interface Appended {
   readonly repeated: boolean;
 }
 
-/**
- * The result of `claim`: a lease, the time until which another worker has the session, or the time at which the next
- * session is due.
- */
+/** The result of `claim`: a lease; until when another worker has the session; or when the next session is due. */
 export type Claim =
   | { readonly kind: "leased"; readonly lease: Lease; readonly lastSequence: number }
   | { readonly kind: "busy"; readonly until: number }
@@ -98,8 +92,7 @@ export interface ClaimOptions {
   readonly sessionId?: string;
   /**
    * With `sessionId`: take the lease although another worker has it, if the lease runs out within this time (ms). Only for an
-   * engine that knows that the other worker no longer drives the session. Later writes of that worker are rejected by their
-   * fence.
+   * engine that knows that the other worker no longer drives the session. Its later writes are rejected.
    */
   readonly takeWithinMs?: number;
 }
@@ -297,9 +290,7 @@ export interface Store {
    * expire within this time: use it if the owner is only silent.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
-  /**
-   * Calls back for sessions that got events, from this process or another, and returns how to stop. It is only a hint: the log decides.
-   */
+  /** Calls back for sessions that got events, from any process. Returns a function that stops this. It is only a hint: the log decides. */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */
   poke(sessionId: string): void;
@@ -343,10 +334,7 @@ export interface Store {
   /** Replaces the snapshot. */
   writeSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>;
 
-  /**
-   * Removes the session from the log and every projection. Its forks stay whole. Rejects with `not_found` if it does
-   * not exist.
-   */
+  /** Removes a session from the log and every projection. Its forks stay whole. Rejects with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
   /** Rejects with a known error if the disk of the store is full or cannot be written. Stores without a disk do not have this method. */
