@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { explainPolicy, mayRunClaude } from "../../src/policy/explain-policy.ts";
-import { type KeyPolicy, Policy, isAmong, isHostAmong, policyOf } from "../../src/policy/policy.ts";
+import { type KeyPolicy, Policy, isAmong, isHostAmong, policyOf, tenantRules } from "../../src/policy/policy.ts";
 import { policyProblem } from "../../src/policy/policy-problem.ts";
 import { askedByOptions, moreThan, useRefusal } from "../../src/policy/refusals.ts";
 import { chosenSandboxMode } from "../../src/policy/sandbox-mode.ts";
@@ -18,6 +18,13 @@ describe("the rules of a key", () => {
     expect(policyOf(policy, ci)).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10, concurrentRuns: 2 });
     expect(policyOf(policy, { name: "ci", tenant: "other" })).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10 });
     expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
+  });
+
+  test("the rules of all tenants hold for a tenant with the name of a member that every object has", () => {
+    const all = Policy.parse({ tenants: { "*": { concurrentRuns: 2 }, acme: { concurrentRuns: 9 } } });
+    for (const name of ["constructor", "valueof", "other"])
+      expect(tenantRules(all, name)).toEqual({ concurrentRuns: 2 });
+    expect(tenantRules(all, "acme")).toEqual({ concurrentRuns: 9 });
   });
 
   test.each([
