@@ -82,6 +82,7 @@ export async function explainKey(
     sandbox: await rules.sandbox({ name, tenant }),
     sandboxProblem: "problem" in found ? found.problem : undefined,
     isOpened: claude.keys.includes(name),
+    opened: { folders: [...Object.keys(claude.folders), ...claude.roots], hosts: claude.hosts },
   });
 }
 
