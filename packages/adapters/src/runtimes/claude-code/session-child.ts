@@ -218,13 +218,15 @@ function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<
  * one.
  */
 function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
-  const named = foldersOf(options);
+  const { cwd, identities = {} } = options;
+  // Every process sees its working folder. One that the session named is given here, so that it is checked.
+  const named = foldersOf(options).filter((path) => path !== cwd || Object.hasOwn(identities, path));
   const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
   const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
   return [
-    ...named.filter((path) => path !== options.cwd).map((path) => ({ path, access: "write" as const })),
+    ...named.map((path) => ({ path, access: "write" as const })),
     ...[...commands, ...plugins, ...readOnlyOf(options)].map((path) => ({ path, access: "read" as const })),
-  ];
+  ].map((place) => ({ ...place, identity: identities[place.path] }));
 }
 
 function foldersOf({ cwd, add_dirs, sandbox }: ResolvedOptions): readonly string[] {

@@ -211,7 +211,8 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       const bypass = options.permission_mode === "bypassPermissions";
       if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
       const { cwd, ...rest } = { ...whole, ...(await placed(whole, own.folders)) };
-      const named = whole.settings ? settings.settings[whole.settings] : undefined;
+      const named = [cwd ?? [], rest.add_dirs, rest.sandbox?.allowed_paths ?? []].flat();
+      const chosen = whole.settings ? settings.settings[whole.settings] : undefined;
       const servers = Object.entries(whole.mcp_servers ?? {});
       const registeredAs = (server: (typeof servers)[number][1]) =>
         server.type === "stdio" ? registered(server, settings.mcpServers) : undefined;
@@ -223,7 +224,8 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       return {
         ...rest,
         cwd: cwd ?? made(deps.defaultFolder(tenant, sessionId)),
-        settings: named,
+        settings: chosen,
+        identities: Object.fromEntries(named.map((place) => [place, folders.identity("cwd", place)])),
         plugins: (whole.plugins ?? []).map((plugin) => ({ ...plugin, path: settings.plugins[plugin.name] ?? null })),
         ...(whole.mcp_servers && {
           mcp_servers: Object.fromEntries(mcpServers) as NonNullable<ClaudeOptions["mcp_servers"]>,
