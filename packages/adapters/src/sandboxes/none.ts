@@ -63,7 +63,12 @@ function createNone(
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
       // The size of folders is not limited: without a sandbox they are folders of the machine, with existing content.
-      startGuarded({ command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args], cwd, env, limits }),
+      startGuarded({
+        command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
+        cwd,
+        env,
+        limits,
+      }),
   };
 }
 

@@ -9,7 +9,7 @@ export interface ExplainedKey {
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly policy: KeyPolicy;
-  /** What all keys of its tenant may use together, if the operator said so. */
+  /** What all keys of its tenant may use together, if the operator set such a limit. */
   readonly tenantRules?: CapRules | undefined;
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
