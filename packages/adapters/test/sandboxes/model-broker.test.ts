@@ -29,6 +29,18 @@ interface Asked {
   readonly body: string;
 }
 
+interface AskChange {
+  readonly prompt?: string;
+  readonly path?: string;
+  readonly model?: string;
+  readonly method?: string;
+  readonly stream?: boolean;
+  readonly key?: string;
+  /** Members of the body. */
+  readonly more?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A call as a sandboxed program makes it. */
 async function ask(
   { socket, token }: ModelPass,
@@ -39,9 +51,9 @@ async function ask(
     method = "POST",
     stream = false,
     key = token,
-    more = {} as object,
+    more = {},
     headers: moreHeaders = {},
-  } = {},
+  }: AskChange = {},
 ): Promise<Asked> {
   const messages = [{ role: "user", content: prompt }];
   const body = JSON.stringify({ model, max_tokens: 100, stream, messages, ...more });

@@ -163,12 +163,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let driver: Driver | undefined;
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
   const prompted = createPromptUrls();
-  const about = {
-    model: () => now.model,
-    budget: () => driver?.budget,
-    onBegun: outputs.note,
-    allowsUrl: prompted.has,
-  };
+  const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note, ...prompted };
   const ways = walls && (await openWays(start, walls, about));
   const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();

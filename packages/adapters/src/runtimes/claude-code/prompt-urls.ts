@@ -5,7 +5,7 @@ import { type Transcript, blocksIn } from "./transcript.ts";
 export interface PromptUrls {
   note(content: unknown): void;
   noteTranscript(transcript: Transcript): void;
-  has(url: string): boolean;
+  allowsUrl(url: string): boolean;
 }
 
 export function createPromptUrls(): PromptUrls {
@@ -20,6 +20,6 @@ export function createPromptUrls(): PromptUrls {
         // Results of tools are in messages of the user too, and a model can control what is in them.
         if (entry.type === "user") note(blocksIn(entry).filter(({ type }) => type !== "tool_result"));
     },
-    has: (url) => known.has(url),
+    allowsUrl: (url) => known.has(url),
   };
 }
