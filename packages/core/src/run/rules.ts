@@ -9,7 +9,7 @@ import {
   priceCall,
   textOf,
 } from "@skein/protocol";
-import type { CallState, QueuedPrompt, RunState, SessionState } from "../log/state.ts";
+import { type CallState, type QueuedPrompt, type RunState, type SessionState, statusOf } from "../log/state.ts";
 
 /**
  * The rules of a run, whichever runtime drives it: which prompt is next, when a run is over and why, and which result a
@@ -39,6 +39,13 @@ export function nextPrompt({ queue }: Pick<SessionState, "queue">): QueuedPrompt
 /** Whether the run was cancelled, or a prompt waits that interrupts it. */
 export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequested }: RunState): boolean {
   return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
+}
+
+/** The run that has something to do. A run that only has to be ended, or waits for somebody, has not. */
+export function runToDrive(state: SessionState): string | undefined {
+  const { run } = state;
+  if (!run) return nextPrompt(state)?.run_id;
+  return isCancelled(state, run) || statusOf(state) === "awaiting" ? undefined : run.runId;
 }
 
 /** The end of a run that may not go on, whatever it was doing: it kills its workers, or it is cancelled. */
