@@ -24,7 +24,7 @@ interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
   readonly model: Parameters<typeof createAiSdkModel>[0]["model"];
 }
 
-/** Models by name: how each is reached, or an object that asks it. */
+/** Models by name: the settings to reach each, or a model object. */
 export type ConfiguredModels = Readonly<Record<string, ModelSettings | ModelObject>>;
 
 /** Models as a program gives them: settings, model objects of the AI SDK, or such an object with a price and abilities. */
@@ -55,17 +55,19 @@ const ModelName = z.string().min(1).max(100);
 const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
-  /** The model of bare names, and of names that only its server can know. */
+  /** The model for names without a provider, and for names that only its server can know. */
   readonly claude: Model;
-  /** Whether `claude` is a gateway of the operator, which may know any name. */
+  /** Whether `claude` is the operator's gateway, which may know any name. */
   readonly isGateway: boolean;
-  /** Where models that were added are kept. A secret that it cannot open is an error: it must not be sent as a key. */
+  /**
+   * Where models that were added are kept. A secret that cannot be decrypted is an error: it must not be sent as a key.
+   */
   readonly records: Records;
   /** Models of `skein.config.ts` or of a program. They take precedence over added ones. */
   readonly configured?: ConfiguredModels | undefined;
   /** The value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** What models that were added by requests may use. */
+  /** What models that requests added may use. */
   readonly opened?: OpenedToModels | undefined;
   readonly silenceMs?: number | undefined;
   readonly now?: () => number;
@@ -77,7 +79,7 @@ const FRESH_MS = 2000;
 /** A model of the store, with the text of its key. */
 interface AddedModel extends ReachedModel {
   readonly tenant: string;
-  /** The text of its key in the store, or why it cannot be read. */
+  /** The text of its key in the store, or the reason why it cannot be read. */
   readonly key: { readonly text: string; readonly problem?: undefined } | { readonly problem: string } | undefined;
 }
 
@@ -150,7 +152,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
 
 const MOST_MADE = 1000;
 
-/** Checks the settings of a model before they are kept. */
+/** Checks the settings of a model before they are stored. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {
   const { adapter, url, quirks, region, project } = settingsOf(name, settings);
   const place = `Model "${name}"`;
@@ -188,7 +190,7 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
   const modelName = model_name ?? name.slice(name.indexOf("/") + 1);
   if (added?.isGuarded)
     try {
-      // An address that was open when the model was added may be closed by now.
+      // Checked again: an address that was allowed when the model was added may be forbidden by now.
       checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
     } catch (error) {
       return failingModel(`The model "${name}" cannot be used. ${(error as Error).message}`);

@@ -21,7 +21,7 @@ export interface LargeSessions {
   /** Wraps a runtime: a large session waits until there is room for it, or its run is cancelled. Tenants take turns. */
   bound(runtime: Runtime): Runtime;
   figures(): QueueFigures;
-  /** Where a session stands that waits for room; undefined if it does not wait. */
+  /** The position of a session that waits for room; undefined if it does not wait. */
   standing(sessionId: string): Standing | undefined;
 }
 
@@ -39,7 +39,7 @@ interface Room extends Pick<Claimed, "onlyRun"> {
 
 /** Two sessions of one tenant with the largest message that the server accepts, and one of another tenant. */
 const ROOM = 96 * 1024 * 1024;
-/** Smaller sessions wait for nobody: all driving slots together hold little of them. */
+/** Smaller sessions never wait: even if every driving slot has one, they use little memory. */
 const LARGE = 1024 * 1024;
 
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
@@ -50,7 +50,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
   /** The tenant of each session that waits, in the order in which they came. */
   const waiting = new Map<string, string>();
 
-  /** The state itself is given back: while the session waits, the cache may drop it. */
+  /** The state is returned to the cache: while the session waits, the cache may drop it. */
   async function needsOf({ lease, lastSequence }: Claimed): Promise<Needs> {
     const state = await states.take(lease.sessionId, lastSequence);
     states.put(state);
@@ -87,7 +87,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     return { signal: cancelled.signal, stop };
   }
 
-  /** Undefined if the session has to be left before there was room. */
+  /** Undefined if the drive must stop before there is room. */
   async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<Room | undefined> {
     const needs = await needsOf(claimed);
     if (needs.size <= LARGE) return { giveBack: () => {} };
