@@ -244,8 +244,7 @@ async function strike(
 
 async function judge(
   cluster: Cluster,
-  seen: Work &
-    Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly faults: readonly StruckFault[] },
+  seen: Work & Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly faults: readonly StruckFault[] },
 ) {
   const store = await createPostgresStore({ url: cluster.places.postgres });
   try {

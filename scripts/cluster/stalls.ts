@@ -1,7 +1,7 @@
 import type { Event } from "@skein/protocol";
 
 /** A stretch of time, in milliseconds since 1970. */
-export interface Span {
+interface Span {
   readonly from: number;
   readonly to: number;
 }
@@ -29,10 +29,7 @@ const MOST = 5;
 const AFTERMATH_MS = 3000;
 
 /** The longest gaps between two events of a session that had something to do, not counting outages of the store. */
-export function longestStalls(
-  logs: readonly (readonly Event[])[],
-  faults: readonly StruckFault[],
-): readonly Stall[] {
+export function longestStalls(logs: readonly (readonly Event[])[], faults: readonly StruckFault[]): readonly Stall[] {
   return longestWaits(logs.flatMap(gapsOf), faults);
 }
 

@@ -57,7 +57,11 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     return { tenant: state.tenant, size: states.longText(state), runId: runToDrive(state) };
   }
 
-  async function wait(claimed: Claimed, { tenant, size, runId }: Needs, signal: AbortSignal): Promise<Room | undefined> {
+  async function wait(
+    claimed: Claimed,
+    { tenant, size, runId }: Needs,
+    signal: AbortSignal,
+  ): Promise<Room | undefined> {
     const { sessionId } = claimed.lease;
     const cancel = listenForCancel(claimed, runId);
     waiting.set(sessionId, tenant);
