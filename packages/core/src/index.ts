@@ -225,6 +225,7 @@ export {
   isAmong,
   isHostAmong,
   policyOf,
+  tenantRules,
 } from "./policy/policy.ts";
 export { policyProblem } from "./policy/policy-problem.ts";
 export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
