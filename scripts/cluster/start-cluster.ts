@@ -15,15 +15,15 @@ import { type Restate, startRestate } from "../restate.ts";
 import { type S3Server, startS3 } from "./s3.ts";
 import { COUNTS, type Places, environmentOf } from "./topology.ts";
 
-/** A process of Skein in the cluster. */
+/** One process of Skein in the cluster. */
 interface ClusterProcess {
   readonly name: string;
   readonly role: "api" | "worker";
   readonly url: string;
   readonly pid: () => number | undefined;
-  /** Whether it ended, and nobody killed it. */
+  /** Whether the process ended without being killed. */
   readonly hasEnded: () => boolean;
-  /** Kills it, as a crash would. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -31,7 +31,7 @@ interface ClusterProcess {
 /** The whole topology on this machine. */
 export interface Cluster {
   readonly folder: string;
-  /** The balancer before the api processes. */
+  /** The address of the load balancer in front of the api processes. */
   readonly url: string;
   readonly apiKey: string;
   readonly processes: readonly ClusterProcess[];

@@ -21,9 +21,9 @@ export interface ModelPrice {
   readonly prices: TokenPrices;
   /** Rates for a whole request whose input, cache included, is longer than `above`. */
   readonly long_context?: { readonly above: number; readonly prices: TokenPrices };
-  /** What `speed: "fast"` multiplies every token rate with, in percent. */
+  /** The factor for every token rate with `speed: "fast"`, in percent. */
   readonly fast_percent?: number;
-  /** What a regional endpoint (`us.anthropic.…`) multiplies every token rate with, in percent. */
+  /** The factor for every token rate at a regional endpoint (`us.anthropic.…`), in percent. */
   readonly regional_percent?: number;
   /** What it cost until a day (UTC), the oldest first. */
   readonly earlier?: readonly { readonly until: string; readonly price: ModelPrice }[];

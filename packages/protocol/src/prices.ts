@@ -1,8 +1,8 @@
 /**
  * What a model call costs, exactly, in pico-dollars. One table for the loop, the history and SQL.
  *
- * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because
- * with a 0 an incomplete total would look complete. A name is priced only if all of it is understood.
+ * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because with a 0 an
+ * incomplete total would look complete. A name has a price only if every part of it is known.
  */
 import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
@@ -61,7 +61,7 @@ export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice
   return picos(input) + picos(output) + picos(write_5m) + picos(write_1h) + picos(cache_read) + picos(server_tool);
 }
 
-/** A count, and the price of one in pico-dollars. */
+/** A count, and the price of one unit in pico-dollars. */
 type Term = readonly [count: number, rate: number];
 
 function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
@@ -78,7 +78,7 @@ function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
     ((usage.speed === "fast" ? (price.fast_percent ?? 100) : 100) *
       (regional ? (price.regional_percent ?? 100) : 100)) /
     100;
-  // The rate is scaled first and stays an integer.
+  // The rate is scaled before it is multiplied, so that it stays an integer.
   const term = (tokens: number, rate: number): Term => [tokens, Math.round((rate * percent) / 100)];
   return {
     family: price.family,
@@ -132,7 +132,10 @@ export function freeCall(model: string): CallCost {
   return { ...callCost(model, none), long_context_applied: false };
 }
 
-/** The exact parts of a cost. A fact of before 2026-11-16 has micro-dollars alone, and they are what it means. */
+/**
+ * The exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars; for them these are the exact
+ * amounts.
+ */
 export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
   const { picos } = cost;
   const amount = (part: keyof NonNullable<typeof picos>): bigint =>
@@ -162,12 +165,12 @@ interface FoundPrice {
 
 /**
  * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
- * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
+ * `claude-sonnet-4-5[1m]`. The pattern must match the whole name: a name with an unknown part is another model.
  */
 export const MODEL_NAME =
   /^(?:(?:bedrock|vertex|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
-/** The price of a model at an address that belongs to one region, where its name does not say so. */
+/** The price of a model at a regional address, for names that do not contain the region. */
 export function regionalPrice(model: string): ModelPrice | undefined {
   const price = findPrice(model)?.price;
   if (!price) return undefined;
@@ -191,7 +194,7 @@ const known = new Map<string, FoundPrice | undefined>();
 function findPrice(model: string): FoundPrice | undefined {
   if (known.has(model)) return known.get(model);
   const found = lookUp(model);
-  // Model names come from files: without a bound a hostile file could fill the memory.
+  // Model names come from files: without a limit, a hostile file could fill the memory.
   if (known.size < 1_000) known.set(model, found);
   return found;
 }
@@ -206,7 +209,10 @@ function lookUp(model: string): FoundPrice | undefined {
   return { price, regional: region !== undefined && region !== "global" };
 }
 
-/** The split by lifetime counts only when it adds up to the flat field; otherwise all of it is the five-minute kind. */
+/**
+ * The counts by cache lifetime are used only if they add up to the total field. Otherwise all cache writes count as
+ * five-minute writes.
+ */
 function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number } {
   const fiveMinutes = count(usage.cache_creation?.ephemeral_5m_input_tokens);
   const oneHour = count(usage.cache_creation?.ephemeral_1h_input_tokens);

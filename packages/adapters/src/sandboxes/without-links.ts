@@ -9,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -60,6 +61,15 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
 /** The names in a folder; none if it is missing or behind a link. */
 export function namesWithoutLinks(root: string, path: readonly string[]): readonly string[] {
   return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
+}
+
+/** Device and inode of a folder, as `66:1234`; undefined if it is missing or a component of its path is a link. */
+export function folderIdentity(path: string): string | undefined {
+  const names = path.split("/").filter((name) => name !== "");
+  return within("/", [...names, "."], (place) => {
+    const { dev, ino } = statSync(place, { bigint: true });
+    return `${dev}:${ino}`;
+  });
 }
 
 /** Removes a file or a folder with all that is in it, and links as links. */

@@ -149,8 +149,9 @@ test("the stamp differs after a new message, a new part and a new title", () => 
   }
 });
 
-const second = (type: string, data: object, { seq = 1, id = `m${10 - seq}` } = {}): string =>
-  `INSERT INTO session_message VALUES ('${id}', 'ses_1', '${type}', ${seq}, ${seq}, ${json(data)});`;
+/** The ids fall while the numbers rise, so that only the numbers give the order. */
+const second = (type: string, data: object, seq: number): string =>
+  `INSERT INTO session_message VALUES ('m${10 - seq}', 'ses_1', '${type}', ${seq}, ${seq}, ${json(data)});`;
 const readSecond = (...statements: readonly string[]) =>
   readOne("opencode", {
     "opencode.db": [
@@ -171,11 +172,11 @@ test("2.x: rows come by their number, with files, notes of the program, failures
     second(
       "user",
       { text: "look", files: [{ name: "a.png", mime: "image/png", uri: "data:image/png;base64,AAAA" }] },
-      { seq: 1 },
+      1,
     ),
-    second("synthetic", { text: "added" }, { seq: 2 }),
-    second("assistant", { content: [failed], model: { id: "m" }, tokens: tokens(5, 2), cost: 0.5 }, { seq: 3 }),
-    second("compaction", { summary: "what happened" }, { seq: 4 }),
+    second("synthetic", { text: "added" }, 2),
+    second("assistant", { content: [failed], model: { id: "m" }, tokens: tokens(5, 2), cost: 0.5 }, 3),
+    second("compaction", { summary: "what happened" }, 4),
   );
   expect(threadOf(read)).toEqual([
     "look | image",

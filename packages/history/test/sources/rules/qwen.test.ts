@@ -3,13 +3,7 @@ import { expect, test } from "vitest";
 import { callsIn, folderWith, readAll, readOne, threadOf, titleOf } from "./one-source.ts";
 
 const PLACE = "projects/-srv-demo/chats/a1000000-0000-4000-8000-00000000000f.jsonl";
-const record = (
-  uuid: string,
-  parentUuid: string | null,
-  type: string,
-  parts: readonly object[],
-  more: object = {},
-): object => ({
+const record = (uuid: string, parentUuid: string | null, type: string, more: object = {}): object => ({
   uuid,
   parentUuid,
   sessionId: "s",
@@ -17,9 +11,9 @@ const record = (
   type,
   cwd: "/srv/demo",
   gitBranch: "main",
-  message: { parts },
   ...more,
 });
+const parts = (...list: readonly object[]): object => ({ message: { parts: list } });
 const used = (total: number): object => ({
   usageMetadata: {
     promptTokenCount: 100,
@@ -30,7 +24,7 @@ const used = (total: number): object => ({
   },
 });
 const answer = (uuid: string, parent: string | null, more: object = {}): object =>
-  record(uuid, parent, "assistant", [{ text: uuid }], { model: "qwen3", ...more });
+  record(uuid, parent, "assistant", { model: "qwen3", ...parts({ text: uuid }), ...more });
 
 test("thoughts are added to the output only where the total says that they are not in it", () => {
   const session = readOne("qwen", { [PLACE]: [answer("a", null, used(128)), answer("b", "a", used(120))] });
@@ -48,18 +42,13 @@ test("a branch copies records under the same ids: its calls count once", () => {
 });
 
 test("a record follows its parent; a failed call, a title and the branch are read", () => {
-  const result = record(
-    "c",
-    "b",
-    "tool_result",
-    [{ functionResponse: { id: "t1", response: { error: "not found" } } }],
-    {
-      toolCallResult: { callId: "t1", status: "error" },
-    },
-  );
-  const title = record("d", "c", "system", [], { subtype: "custom_title", systemPayload: { customTitle: "Title" } });
+  const result = record("c", "b", "tool_result", {
+    ...parts({ functionResponse: { id: "t1", response: { error: "not found" } } }),
+    toolCallResult: { callId: "t1", status: "error" },
+  });
+  const title = record("d", "c", "system", { subtype: "custom_title", systemPayload: { customTitle: "Title" } });
   const session = readOne("qwen", {
-    [PLACE]: [record("a", null, "user", [{ text: "q" }]), answer("left", "a"), answer("b", "a"), result, title],
+    [PLACE]: [record("a", null, "user", parts({ text: "q" })), answer("left", "a"), answer("b", "a"), result, title],
   });
   expect(threadOf(session)).toEqual(["q", "b", "failed: not found"]);
   expect(titleOf(session)).toBe("Title");
@@ -67,7 +56,7 @@ test("a record follows its parent; a failed call, a title and the branch are rea
 });
 
 test("subagents lie beside the chats", () => {
-  const lines = [record("a", null, "user", [{ text: "q" }])];
+  const lines = [record("a", null, "user", parts({ text: "q" }))];
   const folder = folderWith({ [PLACE]: lines, "projects/-srv-demo/subagents/parent/agent-1.jsonl": lines });
   expect(readAll("qwen", folder).map(({ parentId }) => parentId)).toEqual([undefined, "parent"]);
 });
