@@ -201,7 +201,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
-  test("a session that Restate cannot hand to a worker is driven once all the same, also if Restate's attempt comes late", async () => {
+  test("a session that Restate cannot give to a worker is still driven once, also if Restate's attempt comes late", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -236,7 +236,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
-  test("a process without an endpoint drives nothing, also when it looks for sessions of a dead worker", async () => {
+  test("a process without an endpoint drives nothing, also when it checks for sessions of a dead worker", async () => {
     const { service, store, prompted } = await cluster();
     const runtime = createCountingRuntime({ store, ids });
     const ingress = createIngress({ urls: [nobodyListens], service });
@@ -251,7 +251,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(runtime.begun).toEqual([]);
   });
 
-  test("a cluster that does not answer is named, with what to check", async () => {
+  test("an unreachable Restate cluster is named in the error, with what to check", async () => {
     const away = createIngress({ urls: [nobodyListens], service: "none" });
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });

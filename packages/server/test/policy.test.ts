@@ -90,7 +90,7 @@ test("a key cannot continue a session with more rights than its own rules, by an
   }
 });
 
-test("a key whose rules have only the loop runs its agents, within its models, and no Claude Code", async () => {
+test("a key whose rules allow only the loop can run its agents, with its models, but not Claude Code", async () => {
   const refused = await as("looper")("POST", "/api/v1/query/single", { prompt });
   expect([refused.status, refused.body.error.message]).toEqual([
     403,

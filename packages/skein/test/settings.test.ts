@@ -31,13 +31,13 @@ test("an invalid address of the model is rejected before anything is opened", ()
   expect(() => serveSettings({}, readConfig({ ANTHROPIC_BASE_URL: "localhost:4010" }))).toThrow(/ANTHROPIC_BASE_URL/);
 });
 
-test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is refused with a sentence", (text) => {
+test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is rejected with a sentence", (text) => {
   expect(() => serveSettings({}, readConfig({ SKEIN_METRICS_PORT: text }))).toThrow(
     /SKEIN_METRICS_PORT must be a number/,
   );
 });
 
-test("createServer refuses an option that it does not have", async () => {
+test("createServer rejects an unknown option", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
   await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });
 });
@@ -50,7 +50,7 @@ test.each([
   ["silenceMs", { silenceMs: 1000 }, "a program of its own"],
   ["leaseMs", { leaseMs: 1000 }, "a program of its own"],
 ])(
-  "an agent of a server that sets %s is refused with what to use instead, also as a subagent",
+  "an agent of a server that sets %s is rejected with what to use instead, also as a subagent",
   (name, options, use) => {
     const own = createAgent({ name: "Own", ...options });
     const sentence = `agents: "Own" sets ${name}, which a server has once for all its agents. Remove it there and use ${use}.`;

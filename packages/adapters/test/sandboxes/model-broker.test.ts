@@ -82,7 +82,7 @@ test.each([
   ["a path that climbs", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
   ["another method", { method: "DELETE" }, 404, "only call /v1/messages"],
   ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
-])("%s is refused, and nothing is sent", async (_, change, status, message) => {
+])("%s is rejected, and nothing is sent", async (_, change, status, message) => {
   const pass = await issue({
     refusal: (model) => (model === MODEL ? undefined : `This session may not call ${model}.`),
   });
@@ -93,7 +93,7 @@ test.each([
   expect(simulator.ledger.calls().length).toBe(before);
 });
 
-test("a pass works only while it is open, and a call under way is cut off when it is shut", async () => {
+test("a pass works only while it is open, and a call in progress is aborted when it is closed", async () => {
   const pass = await issue();
   expect(await ask(pass)).toMatchObject({
     status: 403,
@@ -123,7 +123,7 @@ test("a model that cannot be reached is an error that the client understands", a
   });
 });
 
-test("the socket is gone with its pass", async () => {
+test("the socket is removed with its pass", async () => {
   const pass = await broker.issue({});
   expect(existsSync(pass.socket)).toBe(true);
   await pass.close();
