@@ -216,3 +216,17 @@ test("an unreachable bucket is an error without the key", async () => {
   expect(String(failure)).toContain('bucket "b"');
   expect(String(failure)).not.toContain("CANARY");
 });
+
+test("a bucket that does not exist is named, and not taken for a missing file", async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(404, { "content-type": "application/xml" });
+    response.end("<Error><Code>NoSuchBucket</Code></Error>");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const files = createS3FileStore({ endpoint, bucket: "b", accessKeyId: "id", secretAccessKey: "secret" });
+  const named = { code: "files_unavailable", message: expect.stringContaining('There is no bucket "b"') as string };
+  await expect(files.check?.()).rejects.toMatchObject(named);
+  await expect(files.get(`${sessionId}/f-x`)).rejects.toMatchObject(named);
+});

@@ -194,6 +194,10 @@ test("a server's first greeting has the key on a terminal, but not in a log", ()
   expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: what a model makes run");
   expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
+  // A worker answers no request that needs a key.
+  const worker = greeting(server, { storeUrl: "memory:", engine: { role: "worker" } }, true);
+  expect(worker).toContain("only /health, /ready and /metrics");
+  expect(worker).not.toMatch(/key|curl|Console/);
 });
 
 test("keys are listed as a table, with local times", async () => {

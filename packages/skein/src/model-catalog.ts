@@ -12,11 +12,11 @@ import {
   createSecrets,
   parseInput,
 } from "@skein/core";
-import { KnownError, ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
+import { KnownError, ModelSettings, givenPrice, isKnownError, providerOf } from "@skein/protocol";
 import { z } from "zod";
 import { awsKey, cloudModel } from "./cloud-models.ts";
 import { failingModel } from "./failing-model.ts";
-import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-providers.ts";
+import { PROVIDERS, isClaudeName, settingsOf } from "./model-providers.ts";
 import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
 
 /** A model object of the AI SDK, with what is known of the model. */

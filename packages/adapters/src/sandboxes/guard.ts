@@ -1,4 +1,4 @@
-import type { SandboxLimits } from "@skein/core";
+import type { SandboxLimits, SandboxPlace } from "@skein/core";
 
 /**
  * The guard of a sandboxed program: a shell of 2 MB between this server and the program, the first process of its
@@ -12,10 +12,33 @@ import type { SandboxLimits } from "@skein/core";
  * The shell runs no file that the program's environment names: neither `BASH_ENV` (`-p`) nor `.bashrc`, which bash
  * would read because its standard input is a socket (`--norc`). Reasons: decision 080.
  */
-export function guardOf(bash: string, goodForMs: number | undefined, limits: SandboxLimits = {}): readonly string[] {
-  const script = `${ulimits(limits)}${GUARD}`;
-  return [bash, "--noprofile", "--norc", "-p", "-c", script, "guard", seconds(goodForMs ?? AS_LONG_AS_THE_SERVER_MS)];
+export function guardOf(
+  bash: string,
+  { goodForMs = AS_LONG_AS_THE_SERVER_MS, limits = {}, places = [] }: Guarded,
+): readonly string[] {
+  const script = `${ulimits(limits)}${places.map(sameFolder).join("")}${GUARD}`;
+  return [bash, "--noprofile", "--norc", "-p", "-c", script, "guard", seconds(goodForMs)];
 }
+
+interface Guarded {
+  readonly goodForMs?: number | undefined;
+  readonly limits?: SandboxLimits | undefined;
+  /** Places in the sandbox. Folders with an identity must still be the same. */
+  readonly places?: readonly SandboxPlace[];
+}
+
+/** Ends the guard before its program starts if another folder is in the place of the one that was meant. */
+function sameFolder({ path, inside = path, identity }: SandboxPlace): string {
+  if (identity === undefined) return "";
+  const place = `'${inside.replaceAll("'", "'\\''")}'`;
+  return `if [ "$(PATH=${PROGRAMS} stat -c %d:%i -- ${place})" != ${identity} ]; then
+  echo "The folder" ${place} "was replaced by another one while the session was starting." >&2
+  exit 125
+fi
+`;
+}
+
+const PROGRAMS = "/usr/bin:/bin:/run/current-system/sw/bin";
 
 /** A time limit in the format of the guard. */
 export const seconds = (ms: number): string => (ms / 1000).toFixed(3);

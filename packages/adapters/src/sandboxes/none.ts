@@ -62,15 +62,20 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // The size of folders is not limited: without a sandbox they are existing folders of the machine.
-      startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),
+      // The size of folders is not limited: without a sandbox they are folders of the machine, with existing content.
+      startGuarded({
+        command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
+        cwd,
+        env,
+        limits,
+      }),
   };
 }
 
 /** Whether the guard works with this prefix: it must pass on the exit code of its program. */
 async function holds(prefix: readonly string[], bash: string): Promise<boolean> {
   const probe = startGuarded({
-    command: [...prefix, ...guardOf(bash, PROBE_MS), "/bin/sh", "-c", `exit ${PROBE_CODE}`],
+    command: [...prefix, ...guardOf(bash, { goodForMs: PROBE_MS }), "/bin/sh", "-c", `exit ${PROBE_CODE}`],
     env: {},
   });
   return (await probe.ended).code === PROBE_CODE;

@@ -9,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +63,16 @@ export function namesWithoutLinks(root: string, path: readonly string[]): readon
   return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
 }
 
-/** Removes a file or a folder with its content. Links are removed, not followed.. */
+/** Device and inode of a folder, as `66:1234`; undefined if it is missing or a component of its path is a link. */
+export function folderIdentity(path: string): string | undefined {
+  const names = path.split("/").filter((name) => name !== "");
+  return within("/", [...names, "."], (place) => {
+    const { dev, ino } = statSync(place, { bigint: true });
+    return `${dev}:${ino}`;
+  });
+}
+
+/** Removes a file or a folder with all that is in it, and links as links. */
 export function removeWithoutLinks(root: string, path: readonly string[]): void {
   within(root, path, (place) => {
     rmSync(place, { recursive: true, force: true, maxRetries: 3 });

@@ -2,7 +2,7 @@
  * A request may hand nothing to a child process that gives access to the machine, unless the operator allowed it by
  * name.
  */
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClaudePolicy, ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
@@ -251,6 +251,20 @@ describe("opened by the operator", () => {
     [{ mcp_servers: { w: { type: "http", url: "http://docs.example.com/admin" } } }, "not_allowed"],
   ])("%j: %s", async (options, code) => {
     expect(await refusal(options, settings())).toBe(code);
+  });
+
+  test("a folder that a request names is known by its inode when the child is started, and a link in its place is refused", async () => {
+    const opened = policy({ roots: [root] });
+    const place = join(root, "swapped");
+    await mkdir(place);
+    const { dev, ino } = await stat(place);
+    const kept = ClaudeOptions.parse(await opened.admit({ cwd: place, add_dirs: [join(root, "project")] }, request));
+    const { identities } = await opened.resolve(kept, request);
+    expect(identities).toEqual({ [place]: `${dev}:${ino}`, [join(root, "project")]: expect.any(String) as string });
+    await rm(place, { recursive: true });
+    await symlink(folder, place);
+    await expect(opened.resolve(kept, request)).rejects.toMatchObject({ code: "not_allowed" });
+    await rm(place);
   });
 
   test("names are replaced by the operator's values only when the child is started", async () => {

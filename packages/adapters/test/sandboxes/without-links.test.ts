@@ -1,9 +1,20 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
+  folderIdentity,
   namesWithoutLinks,
   readWithoutLinks,
   removeWithoutLinks,
@@ -42,6 +53,14 @@ test("a link as the last component is not followed", () => {
   expect(readFileSync(join(outside, "secret"), "utf8")).toBe("secret");
   removeWithoutLinks(root, ["link"]);
   expect([existsSync(join(root, "link")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
+});
+
+test("a folder has an identity, unless its path has a link", () => {
+  const { dev, ino } = statSync(join(root, "folder"));
+  expect(folderIdentity(join(realpathSync(root), "folder"))).toBe(`${dev}:${ino}`);
+  symlinkSync(root, join(outside, "way"));
+  expect(folderIdentity(join(outside, "way", "folder"))).toBeUndefined();
+  expect(folderIdentity(join(outside, "way"))).toBeUndefined();
 });
 
 test("a link as a folder on the way is not followed", () => {

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -97,7 +98,21 @@ export function describeSandbox(
       );
     });
 
-    test("a signal reaches the program, which can handle it", async () => {
+    test("a program does not start in a folder that was replaced by a link after it was chosen", async () => {
+      if (!sandbox.walls.files) return;
+      const chosen = join(outside, "chosen");
+      mkdirSync(chosen);
+      const { dev, ino } = statSync(chosen, { bigint: true });
+      const more = { cwd: chosen, places: [{ path: chosen, access: "write", identity: `${dev}:${ino}` } as const] };
+      expect(await run("echo began", more)).toMatchObject({ out: "began\n", code: 0 });
+      rmSync(chosen, { recursive: true });
+      symlinkSync(outside, chosen);
+      const { out, err, code } = await run("echo began; cat secret", more);
+      rmSync(chosen);
+      expect([out, err, code]).toEqual(["", expect.stringContaining("was replaced by another one"), 125]);
+    });
+
+    test("a signal reaches the program, which can answer it", async () => {
       const started = shell("trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.02; done");
       const said = heard(started.stdout);
       await expect.poll(said, SOON).toContain("up");

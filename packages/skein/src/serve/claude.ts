@@ -123,6 +123,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         policy.admit(options, { tenant, sessionId, key: name, isAdmin: scopes.includes("admin") }),
       refusal,
       bypass: settings.bypassPermissions,
+      hasSandboxRules: rules.hasSandboxRules,
       processes: async () => runtime?.figures(),
       async offer(options, { tenant, name, scopes }) {
         const request = { tenant, sessionId: crypto.randomUUID() };

@@ -1,4 +1,4 @@
-import { KnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 
 /** The admin API of a Restate cluster. */
 export interface RestateAdmin {
@@ -22,8 +22,16 @@ export interface Deployment {
  * address is a new version: new wake-ups go to it, and wake-ups in progress end at the old one.
  */
 export async function registerDeployment(admin: RestateAdmin, uri: string): Promise<string> {
-  const answer = await ask(admin, "/deployments", { method: "POST", body: { uri, force: true } });
-  return (answer as { id: string }).id;
+  try {
+    return ((await ask(admin, "/deployments", { method: "POST", body: { uri, force: true } })) as { id: string }).id;
+  } catch (error) {
+    if (!isKnownError(error, "invalid")) throw error;
+    throw new KnownError(
+      "invalid",
+      `Restate cannot read the workers at ${uri}. Start them, and give the address at which Restate reaches them (SKEIN_RESTATE_WORKERS_URL). ${error.message}`,
+      { cause: error },
+    );
+  }
 }
 
 /** The versions of a service, the one that gets new wake-ups last. */
@@ -83,7 +91,13 @@ async function ask(
     );
   }
   const text = await answer.text();
-  if (!answer.ok)
-    throw new KnownError("invalid", `Restate's admin API at ${url} answered ${answer.status}: ${text.slice(0, 500)}`);
+  const problem = `Restate's admin API at ${url} answered ${answer.status}: ${text.slice(0, 500)}`;
+  // META0003: Restate could not reach the workers. Other errors of a server end when its cluster is complete again.
+  if (answer.status >= 500 && !text.includes("META0003"))
+    throw new KnownError(
+      "store_unavailable",
+      `${problem} A server of the cluster may be starting. Try again in a few seconds.`,
+    );
+  if (!answer.ok) throw new KnownError("invalid", problem);
   return text === "" ? {} : JSON.parse(text);
 }

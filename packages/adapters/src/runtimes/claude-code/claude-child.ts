@@ -21,6 +21,7 @@ import { type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { createOutputLimits } from "./output-limits.ts";
+import { createPromptUrls } from "./prompt-urls.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process for the SDK. A guarded process accepts limits and reports why it ended. */
@@ -107,8 +108,6 @@ export interface ChildStart extends WaysOutStart {
   readonly shown?: (transcript: Transcript) => Transcript;
   /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
   readonly walls?: ClaudeWalls | undefined;
-  /** Whether the operator's rules allow this tool. */
-  readonly allowsTool?: (name: string) => boolean;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
   /** Start the process now and give it its prompt later. */
@@ -163,11 +162,13 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   const outputs = createOutputLimits(start.options.env?.["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
   let driver: Driver | undefined;
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
-  const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note };
+  const prompted = createPromptUrls();
+  const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note, ...prompted };
   const ways = walls && (await openWays(start, walls, about));
   const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
+  if (transcript) prompted.noteTranscript(transcript);
   const inbox = createInbox();
   /** Transcript entries of an idle child wait for the next turn, because this server has no lease to write them now. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
@@ -291,6 +292,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     mostOutput: outputs.of,
     send(message) {
       wasPrompted = true;
+      prompted.note(message.message.content);
       inbox.put(message);
     },
     attach(next) {

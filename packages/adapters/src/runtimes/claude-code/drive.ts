@@ -4,10 +4,12 @@ import {
   type QueuedPrompt,
   type SessionState,
   createDriverLog,
+  createEar,
   isCancelled,
   messageEntered,
   nextPrompt,
   runStarted,
+  runToDrive,
   snapshotOf,
 } from "@skein/core";
 import { createAnswers } from "./answers.ts";
@@ -31,9 +33,15 @@ import type { TurnEnd } from "./turn.ts";
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
-  const state = await deps.states.take(sessionId, claimed.lastSequence);
+  // As in the loop, listening comes before reading, and never stops: a cancel may arrive while the process is started.
+  const ear = createEar(deps.store, sessionId);
+  const state = await deps.states.take(sessionId, claimed.lastSequence).finally(ear.stop);
   const answers = createAnswers(state);
-  const log = createDriverLog({ lease, clock: claimed.clock, state, takenIn: answers.takeIn }, deps);
+  const log = createDriverLog(
+    { lease, clock: claimed.clock, state, heard: ear.heard(), takenIn: answers.takeIn },
+    deps,
+  );
+  const stopListening = log.onNews(() => {});
   const drive: Drive = { claimed, lease, log, answers, signal, deps, entriesBefore: state.transcriptEntries };
   const settle = deps.payments.begin(() => log.state);
   try {
@@ -44,6 +52,7 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
       if (how === "stopped") return await giveBack(drive);
     }
   } finally {
+    stopListening();
     await settle();
   }
 }
@@ -89,11 +98,20 @@ async function work(drive: Drive): Promise<TurnEnd> {
   return "ended";
 }
 
-/** Waits until this server may run another process. */
+/** Waits until this server may run another process, or until the session needs none any more. */
 async function withProcess({ deps, log, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
-  const giveUp = await deps.children.place(log.state.tenant, signal);
-  if (!giveUp) return "stopped";
-  return work().finally(giveUp);
+  const cancelled = new AbortController();
+  const look = async (): Promise<void> => {
+    if (log.isBehind) await log.catchUp();
+    if (runToDrive(log.state) === undefined) cancelled.abort();
+  };
+  // If the store does not answer, the session goes on waiting.
+  const stopListening = log.onNews(() => void look().catch(() => undefined));
+  const giveUp = await deps.children
+    .place(log.state.tenant, AbortSignal.any([signal, cancelled.signal]))
+    .finally(stopListening);
+  if (giveUp) return work().finally(giveUp);
+  return signal.aborted ? "stopped" : "ended";
 }
 
 async function giveBack({ log, signal }: Drive): Promise<void> {

@@ -16,6 +16,8 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
   readonly rules?: KeyPolicy;
   /** Which of the MCP servers are the operator's, and what their commands can see in a sandbox. */
   readonly ownServers?: Readonly<Record<string, OwnServer>>;
+  /** Device and inode of the folders that the session named, by their paths. */
+  readonly identities?: Readonly<Record<string, string>>;
   /** Read-only folders. They need a sandbox. */
   readonly readOnly?: readonly string[];
 }

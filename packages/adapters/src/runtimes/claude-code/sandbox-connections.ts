@@ -15,6 +15,8 @@ export interface WaysOutStart {
   readonly hosts?: readonly string[];
   /** Reserves money for each model call under the operator's caps. */
   readonly pay?: PassRules["pay"];
+  /** Whether the operator's rules allow this tool. */
+  readonly allowsTool?: (name: string) => boolean;
   /** Which of its MCP servers are the operator's. */
   readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
   /** The reason why the process may not call this model, as a sentence. `current` is the model that was set last. */
@@ -27,6 +29,8 @@ interface Current {
   readonly budget: () => BudgetMeter | undefined;
   /** Called at the beginning of each answer, with its token limit. */
   readonly onBegun: (apiMessageId: string, maxTokens: number) => void;
+  /** Whether a prompt of the session has an image or a document at this address. */
+  readonly allowsUrl: (url: string) => boolean;
 }
 
 /** The connections of one process out of its sandbox: to the model, to allowed hosts, and to its MCP servers. */
@@ -43,6 +47,8 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
   const pass = await walls.broker.issue({
     refusal: (model) => start.modelRefusal?.(model, current.model()) ?? current.budget()?.refusal(),
     onBegun: current.onBegun,
+    allowsUrl: current.allowsUrl,
+    allowsTool: start.allowsTool,
     onUsage: (model, usage) => current.budget()?.used(model, usage),
     ...(start.pay && { pay: start.pay }),
   });

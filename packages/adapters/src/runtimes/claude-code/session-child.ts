@@ -6,7 +6,6 @@ import {
   type Live,
   type QueuedPrompt,
   type SandboxMode,
-  type SandboxPlace,
   type SessionState,
   commonHosts,
   endWith,
@@ -20,10 +19,10 @@ import type { ChildPool } from "./child-pool.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
 import { modelRefusal } from "./model-refusal.ts";
-import { isWithin } from "./policy/folders.ts";
 import { CLAUDE_TOOLS } from "./policy/tool-names.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Payments } from "./payments.ts";
+import { checkReadOnly, placesOf } from "./session-places.ts";
 import { sdkOptions } from "./sdk-options.ts";
 import { createRecorder } from "./recorder.ts";
 import { failRun } from "./end-run.ts";
@@ -211,41 +210,6 @@ export async function startOf(
 /** Removes the credentials: in a sandbox the model is called through the broker, so that no secret is inside. */
 function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
-}
-
-/** What a session can see besides its configuration. Read-only folders come last, because a later mount covers an earlier one. */
-function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
-  const named = foldersOf(options);
-  const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
-  const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
-  return [
-    ...named.filter((path) => path !== options.cwd).map((path) => ({ path, access: "write" as const })),
-    ...[...commands, ...plugins, ...readOnlyOf(options)].map((path) => ({ path, access: "read" as const })),
-  ];
-}
-
-function foldersOf({ cwd, add_dirs, sandbox }: ResolvedOptions): readonly string[] {
-  return [...new Set([cwd, ...add_dirs, ...(sandbox?.allowed_paths ?? [])])];
-}
-
-/**
- * The folders that a session may only read: its own folders inside a read-only folder, and read-only folders inside its
- * own.
- */
-function readOnlyOf(options: ResolvedOptions): readonly string[] {
-  const { readOnly = [] } = options;
-  return foldersOf(options).flatMap((folder) => [
-    ...(readOnly.some((each) => isWithin(each, folder)) ? [folder] : []),
-    ...readOnly.filter((each) => each !== folder && isWithin(folder, each)),
-  ]);
-}
-
-function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined): void {
-  if (walls || readOnlyOf(options).length === 0) return;
-  throw new KnownError(
-    "not_allowed",
-    "The operator allows only reading in this folder, which needs a sandbox, and this session runs without one.",
-  );
 }
 
 /**

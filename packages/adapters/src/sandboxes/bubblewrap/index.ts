@@ -78,7 +78,7 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs, found: ReturnType<
         String(joins.length),
         ...joins,
         ...walled,
-        ...guardOf(bash, program.goodForMs, program.limits),
+        ...guardOf(bash, program),
         program.command,
         ...program.args,
       ],

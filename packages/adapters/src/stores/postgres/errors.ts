@@ -5,7 +5,7 @@ const UNREACHABLE =
   /^(08...|57P0[1-4]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 /** Messages of `pg` without a code: a connection ended during a query, or could not be opened in time. */
 const ENDED =
-  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/;
 
 /** A serialization failure and a deadlock. */
 const UNDONE = new Set(["40001", "40P01"]);

@@ -1,6 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
 import { KnownError } from "@skein/protocol";
+import { folderIdentity } from "../../../sandboxes/without-links.ts";
 
 export interface Folders {
   /**
@@ -8,7 +9,12 @@ export interface Folders {
    * names or paths. Default: all folders.
    */
   place(field: string, path: string, only?: readonly string[]): Promise<string>;
-  /** Real paths that may only be read. */
+  /**
+   * Device and inode of a place. A session that may write to the folder above could replace it by a link, so the sandbox
+   * checks that it is still the same.
+   */
+  identity(field: string, place: string): string;
+  /** Real places that may only be read. */
   readOnly(): Promise<readonly string[]>;
 }
 
@@ -22,6 +28,11 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
   return {
     readOnly: () =>
       realPlaces(Object.values(registeredFolders).flatMap(({ path, access }) => (access === "read" ? [path] : []))),
+    identity(field, place) {
+      const found = folderIdentity(place);
+      if (found === undefined) throw outside(field);
+      return found;
+    },
     async place(field, path, only) {
       const opened = Object.entries(registeredFolders).filter(([name]) => only?.includes(name) ?? true);
       const named: Readonly<Record<string, string>> = Object.fromEntries(

@@ -108,7 +108,13 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     return Kept.parse(record?.value ?? {});
   }
 
-  /** Checks all rules that need no lookup. */
+  /** The rules of a key, with the sandbox that its sessions have now. */
+  async function modedRules(name: string, tenant: string): Promise<KeyPolicy & { readonly sandbox: SandboxMode }> {
+    const key = { name, tenant };
+    return { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
+  }
+
+  /** All rules that need no lookup. */
   function check(options: Partial<ClaudeOptions>): void {
     checkTools(options);
     checkAgents(options, settings);
@@ -162,8 +168,8 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       const before = await keptOf(tenant, sessionId);
       const own = rules.of({ name: key, tenant });
       checkRules(options, { of: own });
-      const more =
-        before.key === "" || before.key === key ? undefined : moreThan(rules.of({ name: before.key, tenant }), own);
+      const isOther = before.key !== "" && before.key !== key;
+      const more = isOther ? moreThan(await modedRules(before.key, tenant), await modedRules(key, tenant)) : undefined;
       if (more !== undefined)
         throw new KnownError(
           "not_allowed",
@@ -200,13 +206,13 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       const kept = await keptOf(tenant, sessionId);
       const whole = putSecrets(options, kept.secrets);
       check(whole);
-      const key = { name: kept.key, tenant };
-      const own = { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
+      const own = await modedRules(kept.key, tenant);
       checkRules(whole, { of: own });
       const bypass = options.permission_mode === "bypassPermissions";
       if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
       const { cwd, ...rest } = { ...whole, ...(await placed(whole, own.folders)) };
-      const named = whole.settings ? settings.settings[whole.settings] : undefined;
+      const named = [cwd ?? [], rest.add_dirs, rest.sandbox?.allowed_paths ?? []].flat();
+      const chosen = whole.settings ? settings.settings[whole.settings] : undefined;
       const servers = Object.entries(whole.mcp_servers ?? {});
       const registeredAs = (server: (typeof servers)[number][1]) =>
         server.type === "stdio" ? registered(server, settings.mcpServers) : undefined;
@@ -218,7 +224,8 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       return {
         ...rest,
         cwd: cwd ?? made(deps.defaultFolder(tenant, sessionId)),
-        settings: named,
+        settings: chosen,
+        identities: Object.fromEntries(named.map((place) => [place, folders.identity("cwd", place)])),
         plugins: (whole.plugins ?? []).map((plugin) => ({ ...plugin, path: settings.plugins[plugin.name] ?? null })),
         ...(whole.mcp_servers && {
           mcp_servers: Object.fromEntries(mcpServers) as NonNullable<ClaudeOptions["mcp_servers"]>,
