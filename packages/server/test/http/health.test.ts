@@ -45,7 +45,7 @@ test("both APIs report a store that can only be read because its disk is full", 
 test("a part that the server can do without is named with what its absence means, and without its address", async () => {
   let isAway = true;
   const store = createMemoryStore();
-  const { key } = await createKeys({ records: store.records }).make({ name: "k", tenant: "t", scopes: ["read"] });
+  const key = await createKeys({ records: store.records }).make({ name: "k", tenant: "t", scopes: ["read"] });
   const get = await serverOn(store, {
     async engineCheck() {
       if (isAway) throw new Error("No ingress of Restate answers at http://secret-host:8080.");
