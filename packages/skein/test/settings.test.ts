@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -36,6 +37,29 @@ test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is rejected with a senten
     /SKEIN_METRICS_PORT must be a number/,
   );
 });
+
+test("an agent that was closed rejects another run, and opens no store", async () => {
+  const agent = createAgent({ store: "memory:", model: "simulation" });
+  await agent.sessions();
+  await agent.close();
+  await agent.close();
+  await expect(agent.run("Hello")).rejects.toMatchObject({
+    code: "closed",
+    message: expect.stringContaining("closed"),
+  });
+});
+
+test.each(["sqlite:", "file:"])(
+  "a store at a %s address whose parent folder does not exist is rejected, and no folder is created",
+  async (scheme) => {
+    const home = await mkdtemp(join(tmpdir(), "skein-typo-"));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const agent = createAgent({ store: `${scheme}${join(home, "typo", "data", "a")}` });
+    const rejected = expect(agent.sessions()).rejects;
+    await rejected.toMatchObject({ code: "invalid", message: expect.stringContaining(join(home, "typo")) });
+    expect(existsSync(join(home, "typo"))).toBe(false);
+  },
+);
 
 test("createServer rejects an unknown option", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
