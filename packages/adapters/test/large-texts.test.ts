@@ -47,6 +47,16 @@ const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ["postgres", async () => createPostgresStore({ url: database.url, poolSize: 2 })],
 ];
 
+test("neither a text that looks like a moved one nor a mark that a writer made up keeps a session from being read", async () => {
+  const store = keepLargeTexts({ store: createMemoryStore() });
+  const script = createScript({ store, ids });
+  await script.create({ title: NAUGHTY, $moved_texts: true } as object);
+  await script.toolTurn(NAUGHTY);
+  expect(JSON.stringify(await store.read(script.sessionId))).toContain(JSON.stringify(NAUGHTY));
+  expect(JSON.stringify(await store.messages(script.sessionId, {}))).toContain(JSON.stringify(NAUGHTY));
+  for await (const { data } of store.scan()) expect(data).not.toHaveProperty("$moved_texts");
+});
+
 describe.each(STORES)("large texts of %s", (_, open) => {
   async function opened() {
     const [plain, folder] = [await open(), await tempFolder()];
