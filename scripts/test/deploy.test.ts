@@ -27,6 +27,7 @@ const places: Places = {
   workers: "",
   model: { url: "", key: "" },
   apiKey: "",
+  secretsKey: "",
 };
 const variablesOf = (role: "api" | "worker"): readonly string[] =>
   Object.keys(environmentOf({ role, port: 0, endpointPort: 0, dataDir: "" }, places)).sort();

@@ -236,7 +236,37 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
-  test("a process without an endpoint drives nothing, also when it checks for sessions of a dead worker", async () => {
+  test("while the store is slow, a session is claimed once however often sweeps find it, and takes one place", async () => {
+    const { service, balancer, store: quick, prompted, answers } = await cluster();
+    const script = await prompted();
+    const answered = Promise.withResolvers<void>();
+    let claims = 0;
+    let sweeps = 0;
+    const store: Store = {
+      ...quick,
+      async claim(asked) {
+        claims += 1;
+        await answered.promise;
+        return quick.claim(asked);
+      },
+      due(asked) {
+        if (asked.sessionId === undefined) sweeps += 1;
+        return quick.due(asked);
+      },
+    };
+    const { look } = await worker({ service, store, balancer, ingressUrls: [nobodyListens] });
+    await expect
+      .poll(() => {
+        look();
+        return sweeps;
+      }, SOON)
+      .toBeGreaterThan(5);
+    answered.resolve();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    expect(claims).toBe(1);
+  });
+
+  test("a process without an endpoint drives nothing, also when it looks for sessions of a dead worker", async () => {
     const { service, store, prompted } = await cluster();
     const runtime = createCountingRuntime({ store, ids });
     const ingress = createIngress({ urls: [nobodyListens], service });

@@ -27,8 +27,8 @@ export interface RestateEngineDeps {
   readonly report?: (error: unknown) => void;
 }
 
-const SWEEP_MS = 750;
-/** An overdue session is sent at most once in this time, however many workers see it. */
+const SWEEP_MS = 500;
+/** An overdue session is sent once in this time, however many workers see it. */
 const SEND_AGAIN_MS = 5000;
 /** The delay before a session that another worker holds is requested again. The delay grows. */
 const BUSY_MS = 250;
@@ -38,8 +38,8 @@ const CLOCK_SLACK_MS = 1000;
  * A session that has been due for this long although its wake-up was sent is driven without Restate: the node of
  * Restate that has the wake-up is down, or another node is taking over.
  */
-const UNPLACED_MS = 2000;
-/** A session that has been due for this long has found no place here either, so its wake-up is sent again for any worker. */
+const UNPLACED_MS = 1500;
+/** A session that has been due for this long found no place here either: it is sent again, so that any worker gets it. */
 const SEND_MS = 3000;
 /** After this time in the queue for a place, another worker may have driven the session. */
 const LONG_IN_LINE_MS = 100;
@@ -59,6 +59,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
+  /** The sessions that are being claimed or driven here. */
+  const inHand = new Set<string>();
   /** The time window in which each overdue session was last sent. */
   const sent = new Map<string, number>();
   let stopListening = (): void => {};
@@ -81,12 +83,14 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       if (stopping.signal.aborted) throw new Error("This worker is stopping.");
       if (over.aborted) return;
       const before: DueSession = due;
-      const giveBack = await places.take(due.tenant, { signal: over });
-      try {
-        if (giveBack && (await isStillDue(due, asked))) await driveOnce(sessionId, { yieldAt, over: attemptOver });
-      } finally {
-        giveBack?.();
-      }
+      await alone(sessionId, async () => {
+        const giveBack = await places.take(before.tenant, { signal: over });
+        try {
+          if (giveBack && (await isStillDue(before, asked))) await driveOnce(sessionId, { yieldAt, over: attemptOver });
+        } finally {
+          giveBack?.();
+        }
+      });
       asked = now();
       due = await dueOf(sessionId);
       inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
@@ -100,7 +104,21 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (due) await sender.send(nextOf(due));
   }
 
-  /** Whether a session that was due when the store was asked still is. A needless drive costs more than this check. */
+  /**
+   * Drives a session unless it is in hand here already. While PostgreSQL is slow, every sweep finds the sessions that
+   * are still being claimed, and would take another place for each of them.
+   */
+  async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
+    if (inHand.has(sessionId)) return;
+    inHand.add(sessionId);
+    try {
+      await drive();
+    } finally {
+      inHand.delete(sessionId);
+    }
+  }
+
+  /** Whether a session that was due when the store was asked still is. Driving one that is not costs more than asking. */
   async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
     if (drives.find(sessionId)) return false;
     if (now() - asked < LONG_IN_LINE_MS) return true;
@@ -145,21 +163,28 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     over.removeEventListener("abort", drive.stop);
   }
 
-  /** Drives a session that Restate gives to nobody, if a place is free. */
-  async function driveUnplaced({ sessionId, tenant }: DueSession): Promise<void> {
+  /** Drives a session that Restate does not hand to anybody, if a place is free. */
+  async function driveUnplaced(session: DueSession): Promise<void> {
+    const { sessionId } = session;
+    let isDriven = false;
+    await alone(sessionId, async () => void (isDriven = await claimUnplaced(session)));
+    const due = isDriven ? await dueOf(sessionId) : undefined;
+    if (due) await sender.send(nextOf(due));
+  }
+
+  async function claimUnplaced({ sessionId, tenant }: DueSession): Promise<boolean> {
     const giveBack = places.tryTake(tenant);
-    if (!giveBack) return;
+    if (!giveBack) return false;
     try {
       const asked = now();
       // The lease is long enough that, between two renewals, a late attempt of Restate does not take it.
       const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
-      if (claim.kind !== "leased") return;
+      if (claim.kind !== "leased") return false;
       await drives.begin({ ...claim, asked, yieldAt: asked + sliceMs }).done;
+      return true;
     } finally {
       giveBack();
     }
-    const due = await dueOf(sessionId);
-    if (due) await sender.send(nextOf(due));
   }
 
   async function sweep(isFreed = false): Promise<void> {
