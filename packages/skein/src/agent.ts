@@ -42,7 +42,10 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
   let isClosed = false;
   async function openOnce(): Promise<Opened> {
     if (isClosed)
-      throw new KnownError("closed", "This agent was closed. Call close() after the last run, or create another agent.");
+      throw new KnownError(
+        "closed",
+        "This agent was closed. Call close() after the last run, or create another agent.",
+      );
     return (opening ??= open(options, all).catch((error: unknown) => {
       // The next run tries again: the database may be available by then.
       opening = undefined;

@@ -68,7 +68,10 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
 function makeStoreFolder(folder: string, url: string): void {
   const parent = dirname(folder);
   if (!existsSync(folder) && !existsSync(parent))
-    throw new KnownError("invalid", `"${url}": the folder ${parent} does not exist. Create it, or correct the address.`);
+    throw new KnownError(
+      "invalid",
+      `"${url}": the folder ${parent} does not exist. Create it, or correct the address.`,
+    );
   makeFolder(folder);
 }
 
