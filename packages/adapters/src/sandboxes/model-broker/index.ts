@@ -22,7 +22,7 @@ export interface ModelBroker {
 }
 
 export interface PassRules extends ProviderRules {
-  /** The reason why this model may not be called now, as a sentence; undefined if it may. Asked before each call. */
+  /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /** Called when a streamed answer begins, with its id and the token limit of its request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
