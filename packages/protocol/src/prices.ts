@@ -104,7 +104,7 @@ export const PRICES: readonly ModelPrice[] = [
 
 /**
  * Models that other agents use: list prices as published in November 2026, only of models whose price has not changed since
- * their release. Writing to the cache costs what input costs, except where a price of its own is given.
+ * their release. Writing to the cache costs what input costs, unless another price is given.
  */
 function otherModels(): readonly ModelPrice[] {
   const same = (input: number, output: number, cacheRead: number): TokenPrices =>
