@@ -90,14 +90,21 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const reading = new Map<string, Promise<void>>();
   const made = new Map<string, Model>();
+  /** The model that was last asked for by each name, and what it was made of. */
+  const asked = new Map<string, { settings: ModelSettings; own: AddedModel | undefined; model: Model }>();
   const objects = new Map<string, Model>();
 
   /** Models have no state: the model for the same settings is reused. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
+    // The same objects until the models are read again: a step asks for its model several times.
+    const last = asked.get(name);
+    if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
     const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
     if (made.size > MOST_MADE) made.clear();
+    if (asked.size > MOST_MADE) asked.clear();
     made.set(key, known);
+    asked.set(name, { settings, own, model: known });
     return known;
   }
 
@@ -142,7 +149,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
       if (settings) return modelOf(name, settings);
       if (own) return modelOf(name, own.settings, own);
       if (isClaudeName(name) || deps.isGateway) return claude;
-      if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, {});
+      if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, NO_SETTINGS);
       return failingModel(
         `There is no model "${name}". Add it with "skein models add ${name} --url URL", or in skein.config.ts.`,
       );
@@ -151,6 +158,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
 }
 
 const MOST_MADE = 1000;
+const NO_SETTINGS: ModelSettings = {};
 
 /** Checks the settings of a model before they are stored. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {

@@ -46,24 +46,39 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
     },
     async call(call, onEvent, signal) {
       const answer = createAnswerStream(call.model, onEvent, askedOutput(call, abilities)?.tool?.name);
-      const reader = createPartReader(answer);
+      const parts = createPartReader(answer);
       try {
         // Some models resolve only with the first part: the watch begins before.
         return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
           const { options } = callOptions(call, { abilities, provider });
           const { stream } = await model.doStream({ ...options, abortSignal: watch.signal });
-          for await (const part of stream) {
+          await eachPart(stream, (part) => {
             watch.heard();
-            reader.add(part);
-          }
+            parts.add(part);
+          });
           watch.signal.throwIfAborted();
-          return reader.end();
+          return parts.end();
         });
       } catch (error) {
         throw error instanceof ModelFailure ? answer.failed(error) : error;
       }
     },
   };
+}
+
+/** Hands on each part of a stream. Node's iterator of a stream takes twice the processor time of its reader. */
+async function eachPart<Part>(stream: ReadableStream<Part>, take: (part: Part) => void): Promise<void> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      take(value);
+    }
+  } catch (error) {
+    await reader.cancel(error);
+    throw error;
+  }
 }
 
 /** Whether a value is a model object of the AI SDK. */

@@ -39,6 +39,9 @@ const HEAD = {
   count: `${COUNT} where session_id = ?`,
 };
 
+const FIND_HEAD =
+  "select tenant, last_sequence, message_count, run_count, fence, owner, due_at from heads where session_id = ?";
+
 /** What an append adds to the head of its session, and when. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
@@ -49,7 +52,6 @@ export interface Head {
   readonly run_count: number;
   readonly fence: number;
   readonly owner: string | null;
-  readonly leased_until: number;
   readonly due_at: number | null;
 }
 
@@ -66,7 +68,7 @@ export interface Log {
 
 export function createLog({ db, now }: { readonly db: Database; readonly now: () => number }): Log {
   function findHead(sessionId: string): Head | undefined {
-    return db.get("select * from heads where session_id = ?", sessionId) as unknown as Head | undefined;
+    return db.get(FIND_HEAD, sessionId) as unknown as Head | undefined;
   }
 
   function head(sessionId: string, tenant?: string): Head {
