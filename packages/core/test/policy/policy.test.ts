@@ -181,6 +181,8 @@ describe("a policy in plain words", () => {
     const tenantRules = { concurrentRuns: 9, spendPerDayUsd: 0.5, spendAskAtPercent: false } as const;
     const text = explainPolicy({ ...key, sandbox: required, tenantRules }).join("\n");
     expect(text).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 9.');
+    const one = explainPolicy({ ...key, sandbox: required, tenantRules: { concurrentRuns: 9 } }).join("\n");
+    expect(one).not.toContain("together: Spending");
     expect(text).toContain("Spending: at most $0.50 per day (UTC). Nobody is asked before the limit is reached.");
   });
 
