@@ -201,7 +201,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
-  test("a session that Restate cannot hand to a worker is driven once all the same, also if Restate's attempt comes late", async () => {
+  test("a session that Restate cannot give to a worker is still driven once, also if Restate's attempt comes late", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -281,7 +281,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(runtime.begun).toEqual([]);
   });
 
-  test("a cluster that does not answer is named, with what to check", async () => {
+  test("an unreachable Restate cluster is named in the error, with what to check", async () => {
     const away = createIngress({ urls: [nobodyListens], service: "none" });
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });

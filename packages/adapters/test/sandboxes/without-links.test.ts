@@ -72,8 +72,10 @@ test("a link as a folder on the way is not followed", () => {
   expect([existsSync(join(outside, "planted")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
 });
 
-test("names that climb, pipes and files that are too large are refused without waiting", () => {
-  expect([read("..", "secret"), read("folder", "../../secret"), read("")]).toEqual([undefined, undefined, undefined]);
+test("names with `..`, pipes and files that are too large are rejected without blocking", () => {
+  const climbs = `../../../../..${realpathSync(outside)}/secret`;
+  expect([read("..", "secret"), read("folder", climbs), read(climbs), read("")]).toEqual(Array(4).fill(undefined));
+  expect(writeWithoutLinks(root, ["folder", `../../../../..${realpathSync(outside)}/planted`], "x")).toBe(false);
   spawnSync("mkfifo", [join(root, "pipe")]);
   expect([read("pipe"), writeWithoutLinks(root, ["pipe"], "x")]).toEqual([undefined, false]);
   writeFileSync(join(root, "large"), "x".repeat(1001));

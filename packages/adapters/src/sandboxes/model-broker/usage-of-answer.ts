@@ -2,7 +2,7 @@ import { Transform } from "node:stream";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 
-/** What one answer has cost, as its server reported it. */
+/** The usage of one answer, as its server reported it. */
 export const ReportedUsage = z.object({
   input_tokens: z.number().nullish(),
   output_tokens: z.number().nullish(),
@@ -17,9 +17,9 @@ const WithUsage = z.object({
 });
 
 export interface AnswerTap {
-  /** The answer is a stream that has begun, and this is its id. */
+  /** Called when a streamed answer begins, with its id. */
   readonly onBegun: (id: string) => void;
-  /** The answer has ended or was cut off, and this is the usage that was in it. */
+  /** Called when the answer has ended or was cut off, with the usage that it contained. */
   readonly onUsage: (usage: ReportedUsage) => void;
 }
 
@@ -38,8 +38,9 @@ const BYTES_PER_TOKEN = 4;
 const EMPTY_PIECE = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`.length;
 
 /**
- * The usage of an answer that was cut off before it said what it cost. Otherwise a program could spend without end by
- * hanging up in time. A stream costs what came of it; of a whole answer nothing is known, so the longest one counts.
+ * The usage of an answer that was cut off before it reported its usage. Without an estimate, a program could avoid all
+ * cost by disconnecting early. A stream costs the part that arrived. Of an answer that is not streamed nothing is
+ * known, so the longest possible answer counts.
  */
 export function usageOfCut(
   { bytes, maxTokens, isStream }: AskedAnswer,

@@ -145,7 +145,7 @@ function setMetadata(db: Database, sessionId: string, metadata: JsonObject): voi
 
 type Columns = Readonly<Record<string, SQLInputValue | boolean | undefined>>;
 
-/** Lists and objects become JSON text; everything else is a column as it is. */
+/** Lists and objects become JSON text; other values are stored unchanged. */
 function columns(row: object): Columns {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [
