@@ -1,12 +1,12 @@
 /** Restate for tests, benchmarks and the local cluster: npm's binary, on loopback, in a temporary folder. It ends with this process. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { identityKeyOf, newIdentity } from "@skein/adapters/engines/restate/identity";
 import { freePort } from "./free-port.ts";
 
 /** One server of a Restate cluster. */
@@ -40,9 +40,9 @@ export async function startRestate({
 } = {}): Promise<Restate> {
   const folder = given ?? mkdtempSync(join(tmpdir(), "skein-restate-"));
   mkdirSync(folder, { recursive: true });
-  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const identity = newIdentity();
   const pem = join(folder, "identity.pem");
-  writeFileSync(pem, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+  writeFileSync(pem, identity, { mode: 0o600 });
   const places: Place[] = [];
   for (let n = 1; n <= count; n++) {
     const [fabric, ingress, admin] = [await freePort(), await freePort(), await freePort()];
@@ -50,11 +50,9 @@ export async function startRestate({
   }
   const nodes = places.map((place) => createNode(place, { places, pem }));
   await Promise.all(nodes.map((node) => node.start()));
-  // The raw key is the last part of its DER form.
-  const raw = publicKey.export({ type: "spki", format: "der" }).subarray(-32);
   return {
     nodes,
-    identityKey: `publickeyv1_${base58(raw)}`,
+    identityKey: identityKeyOf(identity),
     async stop() {
       await Promise.all(nodes.map((node) => node.kill()));
       rmSync(folder, { recursive: true, force: true });
@@ -175,15 +173,4 @@ function binary(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-
-/** Bytes in base58, the encoding of Restate's keys. */
-function base58(bytes: Uint8Array): string {
-  let number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
-  let text = "";
-  for (; number > 0n; number /= 58n) text = `${ALPHABET[Number(number % 58n)]}${text}`;
-  const zeros = bytes.findIndex((byte) => byte !== 0);
-  return "1".repeat(zeros === -1 ? bytes.length : zeros) + text;
 }

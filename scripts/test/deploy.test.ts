@@ -118,6 +118,31 @@ test("the Kubernetes manifests register the workers as the local cluster does", 
   expect(container?.env.map(({ name }) => name).sort()).toEqual(Object.keys(registrationOf(places)).sort());
 });
 
+test("ports and names in nginx, compose and the manifests lead to each other", () => {
+  const { environment: api = {} } = compose.services["api"] ?? {};
+  const { environment: worker = {} } = compose.services["worker"] ?? {};
+  const { environment: register = {} } = compose.services["register"] ?? {};
+  const endpointPort = worker["SKEIN_RESTATE_ENDPOINT"]?.split(":")[1];
+  const upstreams = [...read("nginx.conf").matchAll(/server (\w+:\d+) resolve/g)].map(([, address]) => address);
+  expect(upstreams).toEqual([`api:${api["SKEIN_PORT"]}`, `worker:${endpointPort}`]);
+  const listens = [...read("nginx.conf").matchAll(/listen (\d+);/g)].map(([, port]) => port);
+  expect(listens).toEqual([api["SKEIN_PORT"], URL.parse(register["SKEIN_RESTATE_WORKERS_URL"] ?? "")?.port]);
+  const nodes = Object.keys(compose.services).filter((name) => name.startsWith("restate-"));
+  expect(api["SKEIN_RESTATE_URL"]).toBe(nodes.map((name) => `http://${name}:8080`).join(","));
+  const text = read("kubernetes/skein.yaml");
+  expect(text).toContain(`"http://skein-worker:${endpointPort}"`);
+  expect(text.match(/containerPort: (\d+)/g)).toEqual(
+    [7433, 7433, endpointPort].map((port) => `containerPort: ${port}`),
+  );
+});
+
+test("no pod is restarted because PostgreSQL is down: only readiness depends on the store", () => {
+  const text = read("kubernetes/skein.yaml");
+  expect(text.match(/readinessProbe/g)).toHaveLength(2);
+  expect(text.match(/livenessProbe: \{ tcpSocket/g)).toHaveLength(2);
+  expect(text).not.toMatch(/path: \/health/);
+});
+
 test("nginx buffers no stream", () => {
   expect(read("nginx.conf")).toMatch(/proxy_buffering off/);
 });

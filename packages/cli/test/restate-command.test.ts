@@ -1,5 +1,8 @@
 /** `skein restate`: an upgrade of the workers as an operator makes it, on a real Restate server. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createRestateEngine, createIngress, listenForRestate } from "@skein/adapters/engines/restate";
+import { newIdentity } from "@skein/adapters/engines/restate/identity";
 import { createMemoryStore } from "@skein/core";
 import { createCountingRuntime, createScript } from "@skein/core/testing";
 import { createIds } from "@skein/protocol";
@@ -68,6 +71,18 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(async () => (await skein("drain")).code, { timeout: 20_000 }).toBe(0);
     const left = (await skein("status", "--json")).out;
     expect(JSON.parse(left)).toMatchObject({ workers: `${next.address}/`, open: 0, current: true });
+  });
+
+  test("skein restate identity makes a private key once, and prints its public key", async () => {
+    const made = await skein("identity", "identity.pem");
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^publickeyv1_\w{40,50}\n$/) });
+    expect(made.err).toContain("Made identity.pem");
+    const file = join(folder(), "own.pem");
+    writeFileSync(file, newIdentity());
+    const again = await skein("identity", file);
+    expect(again).toMatchObject({ code: 0, err: "", out: (await skein("identity", file)).out });
+    writeFileSync(file, "nonsense");
+    expect(await skein("identity", file)).toMatchObject({ code: 2, err: expect.stringContaining("ed25519") });
   });
 
   test("workers that Restate cannot reach are named, with what to check", async () => {

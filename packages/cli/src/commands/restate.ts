@@ -1,9 +1,11 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import {
   type RestateAdmin,
   listDeployments,
   registerDeployment,
   removeDeployment,
 } from "@skein/adapters/engines/restate/deployments";
+import { identityKeyOf, newIdentity } from "@skein/adapters/engines/restate/identity";
 import type { Config } from "skein/config";
 import { type RestateSettings, restateSettings } from "skein/serve";
 import { counted } from "../terminal/counts.ts";
@@ -36,6 +38,26 @@ const register = defineCommand({
     const id = await registerDeployment(admin, workers);
     if (values.json) screen.json({ deployment: id, workers });
     else screen.out(`Restate sends sessions to ${workers} (deployment ${id}).\n`);
+    return EXIT.completed;
+  },
+});
+
+const identity = defineCommand({
+  name: "restate identity",
+  words: "FILE",
+  summary: "Print the public key of a Restate cluster. Makes its private key if the file does not exist.",
+  options: { json: JSON_OPTION },
+  examples: ["skein restate identity restate-identity.pem"],
+  notes:
+    "Restate gets FILE as request-identity-private-key-pem-file, and the workers the public key as SKEIN_RESTATE_IDENTITY_KEYS.",
+  async run({ words: [file = ""], values, screen }) {
+    if (!existsSync(file)) {
+      writeFileSync(file, newIdentity(), { mode: 0o600, flag: "wx" });
+      screen.note(`Made ${file}. Restate signs its calls with it.\n`);
+    }
+    const key = identityKeyOf(readFileSync(file, "utf8"));
+    if (values.json) screen.json({ file, key });
+    else screen.out(`${key}\n`);
     return EXIT.completed;
   },
 });
@@ -101,6 +123,6 @@ function restateOf(
 export const restate: Group = {
   name: "restate",
   summary: "workers on a Restate cluster",
-  commands: [register, status, drain],
+  commands: [register, status, drain, identity],
   notes: "docs/guides/cluster.md describes an upgrade step by step.",
 };
