@@ -162,7 +162,7 @@ test("a file in a folder that another machine mounts elsewhere is found under th
   expect(await createFolderFileStore({ folder: mounted }).get(storagePath)).toEqual(bytes);
 });
 
-test("a folder does not follow links to the outside, nor to a sibling whose name begins the same", async () => {
+test("a folder does not follow links to the outside, nor to a sibling folder with the same prefix", async () => {
   const parent = await tempFolder();
   const folder = join(parent, "mem");
   const files = createFolderFileStore({ folder });
@@ -186,7 +186,7 @@ test("a folder does not follow links to the outside, nor to a sibling whose name
   expect(await readFile(join(parent, "mem-evil", "x"), "utf8")).toBe("secret");
 });
 
-test("a bucket is asked with a signature that only the secret makes, for every name", async () => {
+test("every request to a bucket has a valid signature, for every file name", async () => {
   const signed: boolean[] = [];
   const server = createServer((request, response) => {
     signed.push(isSignedWith("secret", request));
@@ -204,7 +204,7 @@ test("a bucket is asked with a signature that only the secret makes, for every n
   await expect(put).rejects.toThrow('The bucket "b" answered PUT with status 403.');
 });
 
-test("a bucket that cannot be reached is an error without the key in it", async () => {
+test("an unreachable bucket is an error without the key", async () => {
   const files = createS3FileStore({
     endpoint: "http://127.0.0.1:1",
     bucket: "b",

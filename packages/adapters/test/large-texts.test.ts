@@ -126,7 +126,7 @@ test("a large text that cannot be stored as a file stays in the log, and nothing
   expect(reported).toHaveLength(1);
 });
 
-test("an unavailable, lost or unconfigured file store is reported, and never shown as the text", async () => {
+test("an unavailable, lost or unconfigured file store is reported, and its error is never shown as the text", async () => {
   const plain = createMemoryStore();
   const files = createFolderFileStore({ folder: await tempFolder() });
   const script = createScript({ store: keepLargeTexts({ store: plain, files }), ids });

@@ -118,7 +118,7 @@ test("a run is sent as spans with the GenAI names, in the trace of its caller an
   );
 });
 
-test("a call is sent while its run continues, and with its content if the operator wants it", async () => {
+test("a call is sent while its run continues, and with its content if the operator requests it", async () => {
   const { url, spans } = await collector();
   const { promise: held, resolve: go } = Promise.withResolvers<number>();
   const wait = defineTool({ name: "wait", description: "Waits.", input: z.looseObject({}), run: () => held });
@@ -137,7 +137,7 @@ test("a call is sent while its run continues, and with its content if the operat
   });
 });
 
-test("a failed run is an error span in a trace of its own", async () => {
+test("a failed run is an error span in its own trace", async () => {
   const { url, spans } = await collector();
   const { call } = await testServer({ traceEndpoint: url });
   const { path } = await session(call, { max_retries: 0 });

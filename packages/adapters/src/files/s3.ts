@@ -11,7 +11,7 @@ export interface S3FileStoreOptions {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
   readonly region?: string;
-  /** In front of every key, without slashes at its ends. */
+  /** A prefix for every key, without slashes at its ends. */
   readonly prefix?: string;
   readonly timeoutMs?: number;
 }
@@ -67,7 +67,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     return elementsIn(text, "Key");
   }
 
-  /** The folders right under the root, page by page. */
+  /** The folders directly below the root, page by page. */
   async function* folders(): AsyncIterable<string> {
     const prefix = root.slice(`s3://${bucket}/`.length);
     const list = `${bucketAddress}?list-type=2&delimiter=${encodeURIComponent("/")}&prefix=${encodeURIComponent(prefix)}`;

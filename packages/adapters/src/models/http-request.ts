@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { type LargeBody, isLargeBody } from "./large-body.ts";
 
-/** An answer over HTTP. A `Response` of `fetch` is one. */
+/** An answer over HTTP. A `Response` of `fetch` fits this type. */
 export interface Answer {
   readonly ok: boolean;
   readonly status: number;
@@ -37,12 +37,12 @@ export function senderOf(fetch: typeof globalThis.fetch | undefined): Sender {
   };
 }
 
-/** A machine that does not take the connection for longer is not there. */
+/** A machine that does not accept the connection within this time counts as unreachable. */
 const CONNECT_MS = 10_000;
 
 /**
- * One request by Node's own client, over its kept connections. Redirects are not followed. `fetch` does the same with
- * twice the processor time, most of it for its streams. Errors are those of `fetch`.
+ * One request by Node's own client, over connections that stay open. Redirects are not followed. `fetch` needs twice
+ * the processor time for the same, mostly for its streams. Errors have the same form as those of `fetch`.
  */
 export async function httpRequest(url: string, { method, body, headers, signal }: HttpRequest): Promise<Answer> {
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
@@ -58,7 +58,7 @@ export async function httpRequest(url: string, { method, body, headers, signal }
       },
     });
     sent.once("response", resolve);
-    // Also after the response: what breaks then is told to whoever reads it.
+    // Also set after the response: an error at that time is reported to the reader of the body.
     sent.on("error", (error) =>
       reject(signal?.aborted ? signal.reason : new TypeError("fetch failed", { cause: error })),
     );

@@ -56,7 +56,7 @@ test.each([
   ["leaves a daemon and dies", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & exit 3", "runtime_died"],
   ["is killed", "kill -9 $$", "runtime_died"],
   ["dies after its start", `${ANSWER_INIT}\nexit 0`, "runtime_died"],
-])("one that %s", async (_, behaviour, code) => {
+])("a child that %s ends its run with an error", async (_, behaviour, code) => {
   const { run, stub, nothingLeft } = await worldOf(behaviour);
   const { events } = await run("Hello.");
   expect(endings(events)).toMatchObject([{ code }]);

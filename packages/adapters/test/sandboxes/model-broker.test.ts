@@ -98,7 +98,7 @@ test.each([
   ["a path that climbs", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
   ["another method", { method: "DELETE" }, 404, "only call /v1/messages"],
   ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
-])("%s is refused, and nothing is sent", async (_, change, status, message) => {
+])("%s is rejected, and nothing is sent", async (_, change, status, message) => {
   const pass = await issue({
     refusal: (model) => (model === MODEL ? undefined : `This session may not call ${model}.`),
   });
@@ -270,7 +270,7 @@ test("a model that cannot be reached is an error that the client understands", a
   });
 });
 
-test("the socket is gone with its pass", async () => {
+test("the socket is removed with its pass", async () => {
   const pass = await broker.issue({});
   expect(existsSync(pass.socket)).toBe(true);
   await pass.close();

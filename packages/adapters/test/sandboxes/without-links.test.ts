@@ -72,7 +72,7 @@ test("a link as a folder on the way is not followed", () => {
   expect([existsSync(join(outside, "planted")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
 });
 
-test("names that climb, pipes and files that are too large are refused without waiting", () => {
+test("names with `..`, pipes and files that are too large are rejected without blocking", () => {
   expect([read("..", "secret"), read("folder", "../../secret"), read("")]).toEqual([undefined, undefined, undefined]);
   spawnSync("mkfifo", [join(root, "pipe")]);
   expect([read("pipe"), writeWithoutLinks(root, ["pipe"], "x")]).toEqual([undefined, false]);

@@ -60,7 +60,7 @@ export function describeSandbox(
       return { out, err, ...end };
     }
 
-    test("what it says about its walls is what the test expects", () => {
+    test("the sandbox reports the walls that the test expects", () => {
       const { files, network, processes, kernelCalls } = sandbox.walls;
       const stands = { files, network, processes, kernelCalls };
       const expected = Object.fromEntries(
@@ -78,7 +78,7 @@ export function describeSandbox(
       expect(await started.ended).toEqual({ code: 7, signal: null });
     });
 
-    test("a program has the environment and the folder it was given, and nothing of the server's", async () => {
+    test("a program has the environment and the folder it was given, and none of the server's", async () => {
       const { out } = await run("pwd; env | cut -d= -f1 | sort | tr '\\n' ' '", {
         env: { PATH: "/usr/bin:/bin", OWN: "1" },
       });
@@ -90,7 +90,7 @@ export function describeSandbox(
       ]);
     });
 
-    test("a program that is not there has exit code 127, and a place that is not there is a sentence", async () => {
+    test("a missing program has exit code 127, and a missing place is an error with a sentence", async () => {
       expect(await shell("", { command: "/no/such/program", args: [] }).ended).toMatchObject({ code: 127 });
       if (!sandbox.walls.files) return;
       expect(() => shell("", { places: [{ path: "/no/such/place", access: "read" }] })).toThrow(
@@ -121,7 +121,7 @@ export function describeSandbox(
       expect(said()).toContain("told");
     });
 
-    test("SIGKILL ends the program and what it started", async () => {
+    test("SIGKILL ends the program and everything that it started", async () => {
       const beat = join(cwd, "beat");
       const started = shell(`while :; do date +%N > ${beat}; sleep 0.02; done & trap '' TERM; wait`);
       await expect.poll(() => existsSync(beat), SOON).toBe(true);
@@ -130,7 +130,7 @@ export function describeSandbox(
       await silent(beat);
     });
 
-    test("a program that is not allowed to go on ends by itself", async () => {
+    test("a program without further permission to run ends by itself", async () => {
       const started = shell("while :; do sleep 0.02; done", { goodForMs: 60_000 });
       started.allow(50);
       expect((await started.ended).code).not.toBe(0);

@@ -14,7 +14,7 @@ describe("the rules of a key", () => {
     keys: { ci: { tools: ["Read", "Bash"] }, "acme/ci": { concurrentRuns: 2 } },
   });
 
-  test("a rule of a key stands in place of the general rule, and the others stay", () => {
+  test("a rule of a key replaces the general rule, and the others stay", () => {
     expect(policyOf(policy, ci)).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10, concurrentRuns: 2 });
     expect(policyOf(policy, { name: "ci", tenant: "other" })).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10 });
     expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
@@ -84,7 +84,7 @@ describe("what a key asks for", () => {
     [{}, { hosts: ["a.example.com"] }, "hosts"],
     [{ sandbox: "preferred" }, { sandbox: "required" }, "a weaker sandbox"],
     [{ sandbox: "required" }, { sandbox: "preferred" }, undefined],
-  ])("a session with %j has more than a key with %j: %s", (session, key, more) => {
+  ])("a session with %j has more rights than a key with %j: %s", (session, key, more) => {
     expect(moreThan(session, key)).toBe(more);
   });
 });
@@ -146,7 +146,7 @@ describe("a policy in plain words", () => {
   const required = { mode: "required", because: "there are 2 tenants" } as const;
   const missing = "The sandbox needs bubblewrap.";
 
-  test("it says what a key can do, rule by rule", () => {
+  test("policy explain says what a key can do, rule by rule", () => {
     const policy = { tools: ["Read"], hosts: [], spendPerDayUsd: 5, concurrentRuns: 2 };
     const text = explainPolicy({ ...key, sandbox: required, policy }).join("\n");
     expect(text).toContain(
@@ -172,14 +172,14 @@ describe("a policy in plain words", () => {
     expect(text({ folders: [] })).toContain("Other folders that a request can name: none.");
   });
 
-  test("it says what all keys of the tenant may use together", () => {
+  test("policy explain says what all keys of the tenant may use together", () => {
     const tenantRules = { concurrentRuns: 9, spendPerDayUsd: 0.5, spendAskAtPercent: false } as const;
     const text = explainPolicy({ ...key, sandbox: required, tenantRules }).join("\n");
     expect(text).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 9.');
     expect(text).toContain("Spending: at most $0.50 per day (UTC). Nobody is asked before the limit is reached.");
   });
 
-  test("a key that only reads runs nothing", () => {
+  test("a key that may only read runs nothing", () => {
     expect(explainPolicy({ ...key, sandbox: required, scopes: ["read"] })[1]).toContain("It cannot run anything");
   });
 

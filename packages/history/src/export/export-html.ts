@@ -1,8 +1,9 @@
 /** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
-import { priceCall } from "@skein/protocol/prices";
+import { earlierPrice, priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { objectOf } from "../model/value.ts";
 import { oneLine } from "../scan/line-text.ts";
+import { agentTitles, speakerOf } from "../sources/port/source.ts";
 import { terminalHtml } from "./html/code-html.ts";
 import { dayText, spanText, timeHtml } from "./html/dates.ts";
 import { escapeHtml } from "./html/escape-html.ts";
@@ -15,7 +16,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
   const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
-  const view = viewOf(session, { anchor, agentIds });
+  const view = viewOf(session, { anchor, agentIds, speaker: speakerOf(session.source) });
   return [
     pageStart(title),
     `<header class="top"><h1${title.length > 90 ? ' class="long"' : ""}>${escapeHtml(title)}</h1>${facts(session, agents)}</header>`,
@@ -68,7 +69,7 @@ function facts(session: Session, agents: readonly AgentSession[]): string {
     Conversation: `${count(session.messageCount)} messages, ${count(calls.length)} tool calls`,
     Tokens: tokens,
     Cost: cost === "" ? "" : `${cost}${withAgents}`,
-    "Claude Code": session.version,
+    Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
     Session: session.id,
   };
   const html = Object.entries(rows).map(([name, value]) =>
@@ -91,13 +92,14 @@ function usageText(messages: readonly Message[]): { readonly tokens: string; rea
     sum.read += cacheReadInputTokens;
     sum.written += cacheCreationInputTokens;
     const last = message.moreLines?.at(-1)?.raw ?? message.raw;
-    const cost = priceCall(message.model, {
+    const usage = {
       ...objectOf(objectOf(last["message"])["usage"]),
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       cache_read_input_tokens: cacheReadInputTokens,
       cache_creation_input_tokens: cacheCreationInputTokens,
-    });
+    };
+    const cost = priceCall(message.model, usage, earlierPrice(message.model, message.timestamp.getTime()));
     if (cost) sum.micros += cost.total_micros;
     else isPriced = false;
   }
@@ -152,7 +154,7 @@ function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string
     `<h2 id="${anchor(`agent-${agent.agentId}`)}">Subagent ${escapeHtml(name)}</h2>`,
     ...conversationHtml(
       { messages, agents: [] },
-      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set() }),
+      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set(), speaker: "Subagent" }),
     ),
   ];
 }

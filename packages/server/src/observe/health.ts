@@ -47,7 +47,7 @@ export async function busHealth({ shared: { deps }, reply }: RequestContext): Pr
 /** The state of the engine outside this process; empty if there is none. */
 export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.engineCheck) return [];
-  const silent = "No Restate server answers: workers find waiting sessions by themselves, 2 to 3 s late.";
+  const silent = "No Restate server answers: workers find waiting sessions by themselves, about 2 s late.";
   return [await partHealth({ name: "restate", check: deps.engineCheck(), does: "drives the sessions", silent }, reply)];
 }
 

@@ -13,13 +13,13 @@ export interface Deployment {
   readonly id: string;
   readonly uri: string;
   readonly services: readonly string[];
-  /** Wake-ups that this version still has to serve. */
+  /** Wake-ups that this version still has to handle. */
   readonly open: number;
 }
 
 /**
  * Tells Restate where the workers are. If Restate knows the address, it reads the description there again. Another
- * address is a new version: new wake-ups go to it, and wake-ups that are under way end at the old one.
+ * address is a new version: new wake-ups go to it, and wake-ups in progress end at the old one.
  */
 export async function registerDeployment(admin: RestateAdmin, uri: string): Promise<string> {
   try {
@@ -61,7 +61,7 @@ export async function listDeployments(admin: RestateAdmin, service: string): Pro
     }));
 }
 
-/** Forgets a version. Refused while it still has wake-ups to serve, unless forced. */
+/** Forgets a version. Rejected while it still has wake-ups to handle, unless forced. */
 export async function removeDeployment(admin: RestateAdmin, id: string): Promise<void> {
   await ask(admin, `/deployments/${encodeURIComponent(id)}?force=true`, { method: "DELETE" });
 }

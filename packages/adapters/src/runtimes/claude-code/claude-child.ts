@@ -44,7 +44,7 @@ interface Driver extends HookBridge {
   /** The limits of the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
-  /** Stores entries of the transcript. The child is told when they are durable. */
+  /** Stores entries of the transcript. The child gets the answer when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
   /** Counts the money that is spent through the broker, and reports when the limit is reached. */
@@ -53,7 +53,7 @@ interface Driver extends HookBridge {
   begins(toolUseId: string): Promise<boolean>;
 }
 
-/** Why a child is gone: a code, and a sentence. */
+/** Why a child has ended: a code and a sentence. */
 interface ChildGone {
   readonly code: "runtime_died" | "buffer_exceeded" | "runtime_silent";
   readonly message: string;
@@ -67,14 +67,14 @@ export interface Child {
   readonly query: Query;
   readonly configDir: string;
   readonly ended: Promise<ChildGone>;
-  /** Resolves when the process has ended and its listeners were told. */
+  /** Resolves when the process has ended and its `SessionEnd` hooks were called. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
   /** The process id of the outermost process; undefined before it is started. */
   readonly pid: number | undefined;
   /**
-   * How many entries of the transcript the process knows. If the log has more, another process wrote them and this one
-   * is stale.
+   * How many entries of the transcript the process knows. If the log has more, another process wrote them, and this
+   * process is out of date.
    */
   entries: number;
   /** Which parts of the transcript are in the log already: uuids of entries, and copies of files. */
@@ -133,10 +133,10 @@ export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(tool
 
 const MAXIMUM_LATE = 100;
 
-/** Seconds. Long, because the log decides how long a call waits for its place. */
+/** In seconds. It is long, because the log decides how long a call waits. */
 const GATE_TIMEOUT = 3600;
 
-/** An idle process has to send nothing, and its guard ends it if this server sends nothing for too long. */
+/** An idle process need not send anything. Its guard ends it if this server sends nothing for too long. */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 
 const NOT_RECORDED: HookJSONOutput = {
@@ -181,7 +181,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   // A process that was killed before its first append has left a file, and the SDK rejects a session id that has a
   // file.
   if (!transcript) removeSessionFiles(configDir, sessionId);
-  // The driver changes from run to run, but the hooks belong to the process for its whole life.
+  // The driver changes with each run, but the hooks belong to the process as long as it runs.
   const hooks = start.hooksOf({
     runId: () => driver?.runId() ?? null,
     wrote: async (fact) => driver?.wrote(fact),
@@ -260,7 +260,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     return end;
   }
 
-  /** Claude Code does not tell callbacks that a process ends. */
+  /** Calls the hooks for the end of a process, because Claude Code does not call callbacks then. */
   async function tellEnd(): Promise<void> {
     await ended;
     if (!wasPrompted) return;
@@ -301,7 +301,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
-      // A driver that cannot store them reports that itself.
+      // If the driver cannot store them, it reports the error itself.
       for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
     },
     detach() {
@@ -328,7 +328,7 @@ function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): read
   return entries.flatMap((entry) => uuidOf(entry) ?? []);
 }
 
-/** Why the process ended: from its guard, or else from the SDK. */
+/** Why the process ended: from its guard, otherwise from the SDK. */
 async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
   const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
   if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };

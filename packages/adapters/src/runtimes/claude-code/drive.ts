@@ -29,7 +29,7 @@ import {
 import { resumeRun } from "./resume-run.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** Works until the session has nothing left to do here, and gives the lease back. */
+/** Drives the session until it has nothing left to do here, then gives the lease back. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
@@ -66,7 +66,7 @@ function growths(entries: number): number {
   return Math.max(0, Math.ceil(Math.log(entries / 8) / Math.log(GROWTH)));
 }
 
-/** First the open run is resumed, then the prompts are worked off. After that the session sleeps. */
+/** First resumes the open run, then works off the prompts. After that the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
   const { run } = log.state;
@@ -93,7 +93,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
-  // A snapshot only saves work: if it cannot be written, a later one is.
+  // A snapshot only saves work: if it cannot be written, a later one will be.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }
@@ -122,8 +122,9 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const { log } = drive;
   const { run_id, message_id, content } = prompt;
   const isFirst = log.state.runs === 0;
-  // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended after
-  // that, and calls with effects wait for it. If the append is rejected, only an answer that nobody has seen is lost.
+  // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended
+  // afterwards, and calls with effects wait for that append. If the append is rejected, only an answer that nobody has
+  // seen is lost.
   const begun = log.write((batch) => {
     const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;

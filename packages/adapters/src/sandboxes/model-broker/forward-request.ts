@@ -39,7 +39,7 @@ const NOT_RETURNED = new Set([
   "set-cookie",
 ]);
 
-/** Sends a request on with the real credentials, and the answer back as it comes. */
+/** Forwards a request with the real credentials, and passes the answer back as it arrives. */
 export async function forwardRequest(
   forwarded: Forwarded,
   { baseUrl, credentials, fetch: send = fetch }: Upstream,
@@ -51,7 +51,7 @@ export async function forwardRequest(
   try {
     answer = await send(`${baseUrl.replace(/\/+$/, "")}${path}`, {
       method: "POST",
-      // Plain bytes: the usage in them is read on the way.
+      // Requests an uncompressed answer, because the usage in it is read on the way.
       headers: { ...passedOn(request), "accept-encoding": "identity", ...credentials },
       body,
       redirect: "manual",

@@ -12,17 +12,17 @@ import type { ReportedUsage } from "./usage-of-answer.ts";
  * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
  * that is valid for one session, for the models of that session, and only while the pass is open.
  *
- * The broker speaks the Messages API, and forwards everything else unchanged.
+ * The broker reads requests of the Messages API, and forwards everything unchanged.
  */
 export interface ModelBroker {
-  /** Makes a socket and a token for one program. They are of no use until the pass is opened. */
+  /** Makes a socket and a token for one program. They do not work until the pass is opened. */
   issue(rules: PassRules): Promise<ModelPass>;
   /** Ends every pass. */
   close(): Promise<void>;
 }
 
 export interface PassRules extends ProviderRules {
-  /** The reason why this model may not be called now, as a sentence; undefined if it may. Asked before each call. */
+  /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /** Called when a streamed answer begins, with its id and the token limit of its request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
@@ -50,7 +50,7 @@ export interface ModelPass {
   readonly token: string;
   /** Allows calls from now on. */
   open(): void;
-  /** Rejects calls from now on, and cuts off those that are under way. */
+  /** Rejects calls from now on, and aborts those in progress. */
   shut(): void;
   /** Removes the socket. */
   close(): Promise<void>;
@@ -61,7 +61,7 @@ const TOO_LARGE = `A request may have ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
 export function createModelBroker(deps: Upstream): ModelBroker {
-  // Not in the data folder, whose path may be too long for a socket (108 bytes).
+  // Not in the data folder, because its path may be too long for a socket (108 bytes).
   let folder: string | undefined;
   let issued = 0;
   const passes = new Set<ModelPass>();

@@ -2,7 +2,7 @@ import { Transform } from "node:stream";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 
-/** What one answer has cost, as its server reported it. */
+/** The usage of one answer, as its server reported it. */
 export const ReportedUsage = z.object({
   input_tokens: z.number().nullish(),
   output_tokens: z.number().nullish(),
@@ -17,9 +17,9 @@ const WithUsage = z.object({
 });
 
 export interface AnswerTap {
-  /** The answer is a stream that has begun, and this is its id. */
+  /** Called when a streamed answer begins, with its id. */
   readonly onBegun: (id: string) => void;
-  /** The answer has ended or was cut off, and this is the usage that was in it. */
+  /** Called when the answer has ended or was cut off, with the usage that it contained. */
   readonly onUsage: (usage: ReportedUsage) => void;
 }
 

@@ -11,8 +11,8 @@ const ENDED =
 const UNDONE = new Set(["40001", "40P01"]);
 
 /**
- * Whether PostgreSQL rolled the whole transaction back because of another one. Nothing was stored, and a retry
- * succeeds.
+ * Whether PostgreSQL rolled the whole transaction back because of a conflict with another one. Nothing was stored, and
+ * a retry can succeed.
  */
 export function wasUndone(error: unknown): boolean {
   return UNDONE.has(sqlStateOf(error));

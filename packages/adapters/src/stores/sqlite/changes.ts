@@ -161,7 +161,7 @@ function update(db: Database, [table, id]: readonly [string, string], set: Colum
   db.run(`update ${table} set ${assignments.join(", ")} where id = ?`, ...values, id);
 }
 
-/** A value as a column: lists and objects become JSON text. */
+/** A value as it is stored: lists and objects become JSON text, other values are unchanged. */
 function bound(value: unknown): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "object" && value !== null) return JSON.stringify(value);

@@ -29,9 +29,9 @@ export { CLAUDE_TOOLS } from "./tool-names.ts";
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;
-  /** The name of the key, by which the operator has rules for it. */
+  /** The name of the key, which the operator's rules refer to. */
   readonly key: string;
-  /** Whether the key may administrate: only then may permissions be bypassed. */
+  /** Whether the key has the scope `admin`, which is needed to bypass permissions. */
   readonly isAdmin: boolean;
 }
 
@@ -46,7 +46,7 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** What a request may hand to a child process. Reasons: decision 081. */
+/** Checks what a request may pass to a child process. Reasons: decision 081. */
 export interface ClaudePolicy {
   /**
    * Rejects what the operator has not allowed (`not_allowed`, `arg_not_allowed`) and invalid values (`invalid`,
@@ -78,20 +78,20 @@ export interface ClaudePolicyDeps {
   readonly places?: Places;
   /** The proxy through which a child reaches MCP servers of a request. It checks the resolved addresses. */
   readonly proxy?: () => Promise<string>;
-  /** Where the model is: a host that children call without the proxy. */
+  /** The host of the model, which children call without the proxy. */
   readonly modelHost?: string | undefined;
-  /** Without rules every key may use what is allowed at all, and nothing runs in a sandbox. */
+  /** Without rules, every key may use everything that the operator allowed, and nothing runs in a sandbox. */
   readonly rules?: KeyRules;
 }
 
-/** What is stored for a session beside its log. */
+/** Data that is stored for a session beside its log. */
 const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
-  /** An admin key has let it bypass permissions. */
+  /** Whether an admin key allowed it to bypass permissions. */
   bypass: z.boolean().default(false),
-  /** It was begun with the sandbox on. */
+  /** Whether it was created with the sandbox on. */
   sandboxed: z.boolean().default(false),
-  /** The name of the key that began it: its rules are the session's. */
+  /** The name of the key that created it. The key's rules apply to the session. */
   key: z.string().default(""),
 });
 type Kept = z.infer<typeof Kept>;
@@ -114,7 +114,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     return { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
   }
 
-  /** All rules that need no lookup. */
+  /** Checks all rules that need no lookup. */
   function check(options: Partial<ClaudeOptions>): void {
     checkTools(options);
     checkAgents(options, settings);
@@ -127,7 +127,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     checkHooks(options, places);
   }
 
-  /** Rejects what the rules of a key do not allow. */
+  /** Rejects options that the rules of a key do not allow. */
   function checkRules(options: Partial<ClaudeOptions>, { of }: { readonly of: KeyPolicy }): void {
     const refusal = useRefusal(of, { runtime: "claude-code", ...askedByOptions(options) });
     if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
@@ -147,7 +147,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     };
   }
 
-  /** Variables for a child that calls addresses of a request. */
+  /** Environment variables for a child that calls addresses from a request. */
   async function proxied({ mcp_servers }: ClaudeOptions): Promise<Record<string, string>> {
     const isForeign = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
     if (!isForeign || !deps.proxy) return {};
