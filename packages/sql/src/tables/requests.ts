@@ -25,7 +25,7 @@ const NEVER = "9e15::BIGINT";
 
 /**
  * The bits of a key: 54 and the sign for the time and the side chain, 32 for the file, 40 for the request id. Values in the key
- * need no columns of their own, which saves time where each call is compared with all others.
+ * need no separate columns, which saves time where each call is compared with all others.
  */
 const KEY =
   "((r.time * 2 + r.is_side::BIGINT)::HUGEINT * 4294967296 + f.file_id) * 1099511627776" +
