@@ -9,7 +9,6 @@ function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 8;
   let size = 16;
-  if (Array.isArray(value)) for (const part of value as unknown[]) size += 16 + sizeOf(part);
-  else for (const key in value) size += 16 + sizeOf((value as Record<string, unknown>)[key]);
+  for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) size += 16 + sizeOf(part);
   return size;
 }

@@ -27,7 +27,7 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
   const metadata = changes.sessionSet.metadata ?? changes.sessionInsert?.metadata;
   if (metadata) setMetadata(db, sessionId, metadata);
   for (const [index, run] of changes.runInserts.entries())
-    insert(db, "runs", { ...columns(run), number: base.runs + index + 1 });
+    insert(db, "runs", { ...run, number: base.runs + index + 1 });
   for (const { id, set, add, models } of changes.runUpdates) {
     update(db, ["runs", id], set, add);
     for (const { model, ...used } of models)
@@ -71,7 +71,7 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
       tool_use_id,
     );
   for (const checkpoint of changes.checkpointInserts)
-    insert(db, "checkpoints", { ...checkpoint, files_modified: JSON.stringify(checkpoint.files_modified) });
+    insert(db, "checkpoints", { ...checkpoint });
   if (changes.fileInserts.length > 0) insertFiles(db, sessionId, changes);
 }
 
@@ -79,7 +79,7 @@ function insertAwaits(db: Database, sessionId: string, { awaitInserts }: Changes
   const before = Number(db.get("select count(*) as n from awaits where session_id = ?", sessionId)?.["n"]);
   for (const [index, opened] of awaitInserts.entries())
     insert(db, "awaits", {
-      ...columns(opened),
+      ...opened,
       input: JSON.stringify(opened.input ?? null),
       place: before + index,
     });
@@ -97,7 +97,7 @@ function insertSession(
   { sessionSet, sessionAdd }: Changes,
 ): void {
   const { updated_at: changed_at, ...row } = { ...begun, ...sessionSet };
-  insert(db, "sessions", columns({ ...row, changed_at, ...sessionAdd }));
+  insert(db, "sessions", { ...row, changed_at, ...sessionAdd });
 }
 
 /** Columns that change with every step. They have no index, so they do not count as a change of the row. */
@@ -123,7 +123,7 @@ function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd
       status,
     );
   const changed = isChange && { changed_at: updated_at, ...(status !== undefined && { status }) };
-  update(db, ["sessions", sessionId], columns({ ...set, ...changed }), sessionAdd);
+  update(db, ["sessions", sessionId], { ...set, ...changed }, sessionAdd);
 }
 
 function setTags(db: Database, sessionId: string, tags: readonly string[]): void {
@@ -143,17 +143,7 @@ function setMetadata(db: Database, sessionId: string, metadata: JsonObject): voi
     );
 }
 
-type Columns = Readonly<Record<string, SQLInputValue | boolean | undefined>>;
-
-/** Lists and objects become JSON text; other values are stored unchanged. */
-function columns(row: object): Columns {
-  return Object.fromEntries(
-    Object.entries(row).map(([key, value]) => [
-      key,
-      typeof value === "object" && value !== null ? JSON.stringify(value) : (value as SQLInputValue),
-    ]),
-  );
-}
+type Columns = Readonly<Record<string, unknown>>;
 
 function insert(db: Database, table: string, row: Columns): void {
   const names = Object.keys(row);
@@ -171,7 +161,9 @@ function update(db: Database, [table, id]: readonly [string, string], set: Colum
   db.run(`update ${table} set ${assignments.join(", ")} where id = ?`, ...values, id);
 }
 
-function bound(value: SQLInputValue | boolean | undefined): SQLInputValue {
+/** A value as it is stored: lists and objects become JSON text, other values are unchanged. */
+function bound(value: unknown): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
-  return value ?? null;
+  if (typeof value === "object" && value !== null) return JSON.stringify(value);
+  return (value ?? null) as SQLInputValue;
 }
