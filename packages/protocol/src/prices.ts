@@ -160,8 +160,8 @@ export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice):
 }
 
 /** Like `priceCall`, as one number of pico-dollars, for pricing many calls: exact up to $9,007 a call. */
-export function picosOfCall(model: string, usage: TokenUsage): number | undefined {
-  const terms = termsOf(model, usage);
+export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice): number | undefined {
+  const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
   const { input, output, write_5m, write_1h, cache_read, server_tool } = terms;
   const picos = ([tokens, rate]: Term): number => tokens * rate;

@@ -55,6 +55,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const { dataDir, code, rules } = options;
   const report = createReport(options.log);
   const model = await openModel(options);
+  const models = catalogWith(model, { store, configured: code.models, opened: options.openedToModels });
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
   const { files, close: closeFiles } = await openServerFiles(options);
   const audit = createAuditLog({ records: store.records, ids: createIds(), now: Date.now });
@@ -72,6 +73,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           api: model.api,
           refused,
           simulated: model.simulated,
+          reach: models.forClaudeCode,
           oauth:
             options.claudeOauthToken === undefined
               ? undefined
@@ -99,7 +101,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     ...(rules.hasCaps && { capsOf: rules.capsOf }),
     ...code,
     leavesUnusable: options.engine?.role === "worker",
-    models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
+    models,
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,

@@ -1,16 +1,22 @@
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { SandboxPlace } from "@skein/core";
 import { openHosts } from "../../sandboxes/host-gate.ts";
-import type { ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
+import type { ModelBroker, ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
 import type { BudgetMeter } from "./budget.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { edgeServers } from "./edge-servers.ts";
 import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
+import type { SessionModels } from "./session-models.ts";
 
 /** The options of a process, and what it may reach if it is in a sandbox. */
 export interface WaysOutStart {
   readonly options: Options;
+  /** The sandbox of the process. Without it the process has the rights of this server's user. */
+  readonly walls?: ClaudeWalls | undefined;
+  /** The way to the model. Without it the process calls the server's own model itself, and has the real key. */
+  readonly broker?: ModelBroker | undefined;
+  readonly models: SessionModels;
   /** Hosts that the process may call. */
   readonly hosts?: readonly string[];
   /** Pays for each call of the model against the operator's caps. */
@@ -31,7 +37,7 @@ interface Current {
   readonly onBegun: (apiMessageId: string, maxTokens: number) => void;
 }
 
-/** The connections out of the sandbox of one process: to the model, to allowed hosts, to its MCP servers. */
+/** The connections of one process: to the model, and out of its sandbox to allowed hosts and to its MCP servers. */
 interface WaysOut {
   readonly pass: ModelPass;
   /** The options of the process, with the addresses of these connections. */
@@ -40,21 +46,28 @@ interface WaysOut {
   close(): Promise<void>;
 }
 
-export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current: Current): Promise<WaysOut> {
-  const { options, hosts = [], ownServers = {} } = start;
-  const pass = await walls.broker.issue({
+/** Undefined if the process makes its connections itself. */
+export async function openWays(start: WaysOutStart, current: Current): Promise<WaysOut | undefined> {
+  const { options, walls, broker, hosts = [], ownServers = {} } = start;
+  if (!broker) return undefined;
+  const pass = await broker.issue({
+    reach: start.models.reach,
     refusal: (model) => start.modelRefusal?.(model, current.model()) ?? current.budget()?.refusal(),
     onBegun: current.onBegun,
-    onUsage: (model, usage) => current.budget()?.used(model, usage),
+    onUsage: (model, usage, own) => current.budget()?.used(model, usage, own?.price),
     ...(start.pay && { pay: start.pay }),
   });
+  if (!walls) {
+    const env = { ...options.env, ...wayToModel(pass.token, pass.socket) };
+    return { pass, options: { ...options, env }, places: [], close: pass.close };
+  }
   const gate = await openHosts(hosts, walls.places);
   const edge = await edgeServers(options.mcpServers ?? {}, ownServers, walls);
   return {
     pass,
     options: {
       ...options,
-      env: { ...options.env, ...wayToModel(pass), ...gate?.env },
+      env: { ...options.env, ...wayToModel(pass.token, BROKER_SOCKET), ...gate?.env },
       ...(options.mcpServers && { mcpServers: edge.servers }),
     },
     places: [{ path: pass.socket, access: "read", inside: BROKER_SOCKET }, ...(gate ? [gate.place] : [])],
@@ -67,12 +80,12 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
 }
 
 /**
- * How a process in a sandbox reaches the model. The token is valid only for this process, and only while the session is
- * driven.
+ * How a process reaches the model through the broker. The token is valid only for this process, and only while the
+ * session is driven.
  */
-function wayToModel({ token }: ModelPass): Record<string, string> {
+function wayToModel(token: string, socket: string): Record<string, string> {
   return {
-    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
+    ANTHROPIC_UNIX_SOCKET: socket,
     // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
     ANTHROPIC_BASE_URL: "http://broker",
     ANTHROPIC_API_KEY: token,

@@ -1,16 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { renameModel } from "./rename-model.ts";
+import type { Upstream } from "./upstream.ts";
 import { type AnswerTap, tapAnswer } from "./usage-of-answer.ts";
-
-/** The address and the credentials of the model. */
-export interface Upstream {
-  /** Such as `https://api.anthropic.com`. */
-  readonly baseUrl: string;
-  /** The headers that carry the real credentials. */
-  readonly credentials: Readonly<Record<string, string>>;
-  readonly fetch?: typeof fetch;
-}
 
 export interface Forwarded extends AnswerTap {
   readonly request: IncomingMessage;
@@ -19,6 +12,8 @@ export interface Forwarded extends AnswerTap {
   /** Path and query. */
   readonly path: string;
   readonly signal: AbortSignal;
+  /** The name that the program has for the model, if its server has another one: the answer gets this name. */
+  readonly nameInAnswer?: string | undefined;
 }
 
 /** Headers that belong to one connection, or to the program's own credentials. */
@@ -38,21 +33,17 @@ const NOT_PASSED_ON = new Set([
 ]);
 
 /** Sends a request on with the real credentials, and the answer back as it comes. */
-export async function forwardRequest(
-  forwarded: Forwarded,
-  { baseUrl, credentials, fetch: send = fetch }: Upstream,
-): Promise<void> {
-  const { request, response, body, path, signal } = forwarded;
+export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): Promise<void> {
+  const { request, response, body, path, signal, nameInAnswer } = forwarded;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   let answer: Response;
   try {
-    answer = await send(`${baseUrl.replace(/\/+$/, "")}${path}`, {
-      method: "POST",
-      // Plain bytes: the usage in them is read on the way.
-      headers: { ...passedOn(request), "accept-encoding": "identity", ...credentials },
+    answer = await upstream({
+      path,
       body,
-      redirect: "manual",
+      // Plain bytes: the usage in them is read on the way.
+      headers: { ...passedOn(request), "accept-encoding": "identity" },
       signal: AbortSignal.any([signal, gone.signal]),
     });
   } catch (error) {
@@ -70,8 +61,11 @@ export async function forwardRequest(
   const headers = [...answer.headers].filter(([name]) => !NOT_PASSED_ON.has(name) && name !== "set-cookie");
   response.writeHead(answer.status, Object.fromEntries(headers));
   if (!answer.body) return void response.end();
-  const tap = tapAnswer(answer.headers.get("content-type") ?? "", forwarded);
-  await pipeline(Readable.fromWeb(answer.body), tap, response).catch(() => response.destroy());
+  const type = answer.headers.get("content-type") ?? "";
+  const renamed = nameInAnswer === undefined ? new PassThrough() : renameModel(type, nameInAnswer);
+  await pipeline(Readable.fromWeb(answer.body), renamed, tapAnswer(type, forwarded), response).catch(() =>
+    response.destroy(),
+  );
 }
 
 function passedOn({ headers }: IncomingMessage): Record<string, string> {
