@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { runChaos } from "./cluster/chaos.ts";
 
-/** For each session: about ten prompts a second in all. */
+/** The pause after each answer, which gives about ten prompts per second in total. */
 const THINK_MS = 100;
 
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** The guides from other libraries (docs/guides/from): our side of each runs as it is printed. */
+/** The guides from other libraries (docs/guides/from): our program in each runs as printed. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -25,7 +25,7 @@ test.each(folders)("%s has a README with the command that runs it", (name) => {
   expect(existsSync(join(root, file)), command).toBe(true);
 });
 
-/** A user who has nothing but an empty home. */
+/** A user with an empty home folder. */
 function user(): { readonly home: string; readonly env: NodeJS.ProcessEnv } {
   const home = mkdtempSync(join(tmpdir(), "skein-kept-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));

@@ -1,8 +1,8 @@
-/** An attack, what is expected of the walls, and the tests that try it. */
+/** An attack, the expected reaction, and the tests that try it. */
 export interface Attack {
   readonly attack: string;
   readonly expected: string;
-  /** Below `packages/`. */
+  /** The path of the test file below `packages/`. */
   readonly file: string;
   /** A part of the names of its tests. */
   readonly test: RegExp;

@@ -18,7 +18,7 @@ export interface ChaosOptions {
   readonly sessions: number;
   /** How many of the sessions are Claude Code's. */
   readonly claude?: number;
-  /** The least number of prompts for each session. It gets more while faults go on. */
+  /** The least number of prompts for each session. Sessions get more prompts while faults continue. */
   readonly prompts: number;
   /**
    * The pause between an answer and the next prompt, in milliseconds. Without it many sessions would only measure the
@@ -46,7 +46,7 @@ export interface ChaosOutcome {
   readonly struck: readonly string[];
   /** The longest gaps between two events of a driven session, not counting outages of the store. */
   readonly worstStalls: readonly Stall[];
-  /** The same for sessions of Claude Code, where a process has to be started. */
+  /** The longest gaps in sessions of Claude Code, which need the start of a process. */
   readonly worstClaudeStalls: readonly Stall[];
 }
 
@@ -118,7 +118,7 @@ interface Work {
   readonly streams: readonly Stream[];
 }
 
-/** A process of Skein may end only because of the fault that kills it. */
+/** A violation: a process of Skein ended, although no fault killed it. */
 function endedByItself(name: string): Violation {
   return { invariant: "I16", sentence: `${name} ended by itself: see its log.`, evidence: { name } };
 }
@@ -139,13 +139,13 @@ interface Pace {
   /** The sessions of Claude Code, and the folder of each. */
   readonly claude: Map<string, string>;
   readonly folder: string;
-  /** The faults are over: no session gets another prompt. */
+  /** Aborts when the faults are over: then no session gets another prompt. */
   readonly calm: AbortSignal;
-  /** The campaign is over: followers stop. */
+  /** Aborts when the campaign is over: then followers stop. */
   readonly over: AbortSignal;
 }
 
-/** Every session gets one prompt after the other as long as faults happen, and is followed all the while. */
+/** Every session gets one prompt after the other as long as faults happen, and is followed the whole time. */
 async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<void> {
   const { sessions, prompts } = options;
   const { operations, streams, calm, over } = pace;

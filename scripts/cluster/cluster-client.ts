@@ -9,7 +9,7 @@ import type { Cluster } from "./start-cluster.ts";
 export interface Client {
   /** The id of a new session; undefined if the campaign ends before there is an answer. */
   create(operations: Operation[], over: AbortSignal): Promise<string | undefined>;
-  /** The same for a session of Claude Code, which begins with its first prompt. */
+  /** Like `create`, for a session of Claude Code, which begins with its first prompt. */
   createClaude(
     operations: Operation[],
     asked: { readonly cwd: string; readonly label: string },
@@ -88,7 +88,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
           operation.outcome = "refused";
           throw error;
         }
-        // As the answer asks for (Retry-After: 1), and not all at the same moment.
+        // Waits as the answer asks (Retry-After: 1), with a random part so that clients do not retry at the same
+        // moment.
         const isAway = error instanceof SkeinError && error.status === 503;
         await sleep(isAway ? 500 + random.int(1000) : AGAIN_MS);
       }

@@ -15,15 +15,15 @@ import { type Restate, startRestate } from "../restate.ts";
 import { type S3Server, startS3 } from "./s3.ts";
 import { COUNTS, type Places, environmentOf } from "./topology.ts";
 
-/** A process of Skein in the cluster. */
+/** One process of Skein in the cluster. */
 interface ClusterProcess {
   readonly name: string;
   readonly role: "api" | "worker";
   readonly url: string;
   readonly pid: () => number | undefined;
-  /** Whether it ended, and nobody killed it. */
+  /** Whether the process ended without being killed. */
   readonly hasEnded: () => boolean;
-  /** Kills it, as a crash would. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -31,7 +31,7 @@ interface ClusterProcess {
 /** The whole topology on this machine. */
 export interface Cluster {
   readonly folder: string;
-  /** The balancer before the api processes. */
+  /** The address of the load balancer in front of the api processes. */
   readonly url: string;
   readonly apiKey: string;
   readonly processes: readonly ClusterProcess[];
@@ -52,6 +52,8 @@ interface ClusterOptions {
   readonly restate?: number;
   /** A `skein.config.ts` with agents and tools. */
   readonly config?: string;
+  /** Answers are marked as simulated and cost nothing. Otherwise the simulator is a model like any other, with prices. */
+  readonly isSimulation?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -91,7 +93,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       const [port, endpointPort] = [await freePort(), await freePort()];
       const dataDir = join(folder, `${role}-${n}`);
       mkdirSync(dataDir, { recursive: true });
-      const env = { ...environmentOf({ role, port, endpointPort, dataDir }, places), ...options.env };
+      const simulation = { SKEIN_MODEL: "simulation", SKEIN_SIMULATOR_URL: simulator.url };
+      const env = {
+        ...environmentOf({ role, port, endpointPort, dataDir }, places),
+        ...(options.isSimulation && simulation),
+        ...options.env,
+      };
       processes.push(createProcess({ name: `${role}-${n}`, role, port, env, folder, config: options.config }));
       if (role === "api") apis.add(port);
       else workers.add(endpointPort);

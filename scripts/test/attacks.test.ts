@@ -11,7 +11,7 @@ describe("the table of attacks", () => {
     "%s: its file has such a test",
     (_, { file, test: name }) => {
       const text = readFileSync(join(root, "packages", file), "utf8");
-      // Contracts have their tests in core.
+      // The tests of contracts are in core.
       const contract = text.includes("describeSandbox")
         ? readFileSync(join(root, "packages/core/src/testing/sandbox-contract.ts"), "utf8")
         : "";

@@ -51,7 +51,7 @@ describe("two commits of a repository", () => {
   let folder: string;
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder, encoding: "utf8" });
 
-  /** A repository whose benchmark prints the words it was given and 10 ms, then 20 ms. */
+  /** A repository whose benchmark prints its arguments and 10 ms, then 20 ms. */
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "skein-bench-against-test-")));
     git("init", "--quiet", "--initial-branch=main");

@@ -29,7 +29,7 @@ describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
       expect(outcome.accepted).toBeGreaterThanOrEqual(12);
       expect(outcome.answered).toBe(outcome.accepted);
       expect(outcome.effects).toBeGreaterThan(0);
-      // One Restate server alone has to start again before anything is driven; a machine under load takes its time.
+      // A single Restate server has to start again before anything is driven, which takes long on a loaded machine.
       expect(outcome.worstStalls[0]?.ms ?? 0).toBeLessThan(15_000);
     },
   );

@@ -31,7 +31,7 @@ const places: Places = {
 const variablesOf = (role: "api" | "worker"): readonly string[] =>
   Object.keys(environmentOf({ role, port: 0, endpointPort: 0, dataDir: "" }, places)).sort();
 
-/** They run once, and end. */
+/** These services run once and end. */
 const JOBS: readonly string[] = ["register", "bucket"];
 
 test("the compose file has the processes of the local cluster, and as many of each", () => {

@@ -8,7 +8,7 @@ import { describe as describeServer } from "../fuzz/description.ts";
 import type { FuzzRequest } from "../fuzz/requests.ts";
 import type { FuzzAnswer } from "../fuzz/send.ts";
 
-/** Short: `npm run fuzz` sends 50,000. */
+/** A short run: `npm run fuzz` sends 50,000 requests. */
 test("generated requests bring no 5xx, no answer outside its schema and no hang", { timeout: 60_000 }, async () => {
   const { failures, sent, succeeded, complaints } = await fuzz({ requests: 1200, seed: 7 });
   expect(failures).toEqual([]);
@@ -20,7 +20,7 @@ test("generated requests bring no 5xx, no answer outside its schema and no hang"
 const thing = { type: "object", properties: { id: { type: "string" } }, required: ["id"], additionalProperties: false };
 const error = { type: "object", properties: { error: { type: "object" } }, required: ["error"] };
 
-/** A server with one route, which answers like this. */
+/** A server with one route, which gives this answer. */
 async function described(answer: unknown = { id: "a" }, status = 200): Promise<string> {
   const operation = {
     operationId: "getThing",

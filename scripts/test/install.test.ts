@@ -1,4 +1,4 @@
-/** What `npm install` brings, in a clone and for a user of the packages. */
+/** What `npm install` installs, in a clone and for a user of the packages. */
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

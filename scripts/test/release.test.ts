@@ -1,4 +1,4 @@
-/** What a release promises of every package, before anything is packed. `npm run release -- --dry-run` checks the rest. */
+/** What a release promises about every package, checked before packing. `npm run release -- --dry-run` checks the rest. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,11 +60,11 @@ const exampleOf = (name: string): string =>
 
 test("the example of every package's README runs", async () => {
   const home = mkdtempSync(join(tmpdir(), "skein-readme-"));
-  // In the repository, so that names of packages mean what they mean there.
+  // Inside the repository, so that package names are resolved as there.
   const folder = mkdtempSync(join(root, "examples/.readmes-"));
   onTestFinished(() => [home, folder].forEach((one) => rmSync(one, { recursive: true, force: true })));
   for (const name of folders) writeFileSync(join(folder, `${name}.ts`), exampleOf(name));
-  // One process for all of them: they share what they import.
+  // One process for all of them: they share their imports.
   const all = folders.map((name) => `await import("./${name}.ts");\nconsole.log("ran ${name}");\n`).join("");
   writeFileSync(join(folder, "all.ts"), all);
   const { PATH, NODE_COMPILE_CACHE } = process.env;

@@ -1,4 +1,4 @@
-/** The files that a public host reads: workflows, and the forms for issues and pull requests. */
+/** The files that a Git host reads: workflows, and the forms for issues and pull requests. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -111,7 +111,7 @@ export {
   statusOf,
 } from "./log/state.ts";
 
-// A run: its rules, its facts, its log, who watches it.
+// A run: its rules, its facts, its log, its watchers.
 export { type WorkerInfo, type Workers, createWorkers, lacking, missingSkills } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
 export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";

@@ -1,8 +1,8 @@
 /**
  * What a model call costs, exactly, in pico-dollars. One table for the loop, the history and SQL.
  *
- * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because
- * with a 0 an incomplete total would look complete. A name is priced only if all of it is understood.
+ * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because with a 0 an
+ * incomplete total would look complete. A name has a price only if every part of it is known.
  *
  * Most rows were compared with the offline table of `ccusage@20.0.24`. The rows of the 5.5 family come from Anthropic's model
  * pages. Regional endpoints cost 10 % more since family 4.5; `inference_geo` is not in the usage that we get, so it is not
@@ -32,9 +32,9 @@ export interface ModelPrice {
   readonly prices: TokenPrices;
   /** Rates for a whole request whose input, cache included, is longer than `above`. */
   readonly long_context?: { readonly above: number; readonly prices: TokenPrices };
-  /** What `speed: "fast"` multiplies every token rate with, in percent. */
+  /** The factor for every token rate with `speed: "fast"`, in percent. */
   readonly fast_percent?: number;
-  /** What a regional endpoint (`us.anthropic.…`) multiplies every token rate with, in percent. */
+  /** The factor for every token rate at a regional endpoint (`us.anthropic.…`), in percent. */
   readonly regional_percent?: number;
 }
 
@@ -103,8 +103,8 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * Models that other agents use: list prices as published in November 2026, of those that had the same price since they came.
- * Writing to the cache costs what input costs, except where a price of its own is given.
+ * Models that other agents use: list prices as published in November 2026, only of models whose price has not changed since
+ * their release. Writing to the cache costs what input costs, except where a price of its own is given.
  */
 function otherModels(): readonly ModelPrice[] {
   const same = (input: number, output: number, cacheRead: number): TokenPrices =>
@@ -168,7 +168,7 @@ export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice
   return picos(input) + picos(output) + picos(write_5m) + picos(write_1h) + picos(cache_read) + picos(server_tool);
 }
 
-/** A count, and the price of one in pico-dollars. */
+/** A count, and the price of one unit in pico-dollars. */
 type Term = readonly [count: number, rate: number];
 
 function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
@@ -185,7 +185,7 @@ function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
     ((usage.speed === "fast" ? (price.fast_percent ?? 100) : 100) *
       (regional ? (price.regional_percent ?? 100) : 100)) /
     100;
-  // The rate is scaled first and stays an integer.
+  // The rate is scaled before it is multiplied, so that it stays an integer.
   const term = (tokens: number, rate: number): Term => [tokens, Math.round((rate * percent) / 100)];
   return {
     family: price.family,
@@ -239,7 +239,10 @@ export function freeCall(model: string): CallCost {
   return { ...callCost(model, none), long_context_applied: false };
 }
 
-/** The exact parts of a cost. A fact of before 2026-11-16 has micro-dollars alone, and they are what it means. */
+/**
+ * The exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars; for them these are the exact
+ * amounts.
+ */
 export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
   const { picos } = cost;
   const amount = (part: keyof NonNullable<typeof picos>): bigint =>
@@ -272,12 +275,12 @@ interface FoundPrice {
 
 /**
  * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
- * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
+ * `claude-sonnet-4-5[1m]`. The pattern must match the whole name: a name with an unknown part is another model.
  */
 export const MODEL_NAME =
   /^(?:(?:bedrock|vertex|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
-/** The price of a model at an address that belongs to one region, where its name does not say so. */
+/** The price of a model at a regional address, for names that do not contain the region. */
 export function regionalPrice(model: string): ModelPrice | undefined {
   const price = findPrice(model)?.price;
   if (!price) return undefined;
@@ -301,7 +304,7 @@ const known = new Map<string, FoundPrice | undefined>();
 function findPrice(model: string): FoundPrice | undefined {
   if (known.has(model)) return known.get(model);
   const found = lookUp(model);
-  // Model names come from files: without a bound a hostile file could fill the memory.
+  // Model names come from files: without a limit, a hostile file could fill the memory.
   if (known.size < 1_000) known.set(model, found);
   return found;
 }
@@ -316,7 +319,10 @@ function lookUp(model: string): FoundPrice | undefined {
   return { price, regional: region !== undefined && region !== "global" };
 }
 
-/** The split by lifetime counts only when it adds up to the flat field; otherwise all of it is the five-minute kind. */
+/**
+ * The counts by cache lifetime are used only if they add up to the total field. Otherwise all cache writes count as
+ * five-minute writes.
+ */
 function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number } {
   const fiveMinutes = count(usage.cache_creation?.ephemeral_5m_input_tokens);
   const oneHour = count(usage.cache_creation?.ephemeral_1h_input_tokens);

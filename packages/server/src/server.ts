@@ -167,7 +167,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   };
 }
 
-/** The HTTP framework, with our limits and our answers to what it cannot read. */
+/** The HTTP framework with our limits, and our responses to requests that it cannot parse. */
 function createApp(limits: Limits, ids: Ids): FastifyInstance {
   return fastify({
     logger: false,

@@ -20,5 +20,5 @@ const stop = (): void => {
 };
 process.once("SIGINT", stop);
 process.once("SIGTERM", stop);
-// A parent that dies closes its end of the pipe.
+// If the parent process dies, its end of the pipe is closed.
 if (untilStdinCloses) process.stdin.once("end", stop).once("error", stop).resume();

@@ -13,11 +13,16 @@ export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachD
   const reach = reachOf(name, given, deps);
   if ("problem" in reach) throw new KnownError("invalid", `model: ${reach.problem}`);
   const { settings, modelName, apiKey, price, fetch } = reach;
+  const { abilities = {} } = settings;
+  if (abilities.tools === false)
+    throw new KnownError("invalid", `model: Claude Code cannot use the model "${name}": it has no tools.`);
+  const lacks = (["caching", "thinking"] as const).filter((ability) => abilities[ability] === false);
   switch (adapter) {
     case "anthropic":
       return {
         modelName,
         price,
+        lacks,
         upstream: createHttpUpstream({
           baseUrl: settings.url ?? "https://api.anthropic.com",
           credentials: { "x-api-key": apiKey ?? "none" },
@@ -28,7 +33,7 @@ export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachD
     case "vertex": {
       const cloud = openCloud(name, { ...given, adapter }, { price, fetch, key: apiKey ?? "", keyIn: deps.keyIn });
       if ("problem" in cloud) throw new KnownError("invalid", `model: ${cloud.problem}`);
-      return { modelName, price: cloud.price, upstream: createCloudUpstream(cloud.send) };
+      return { modelName, price: cloud.price, lacks, upstream: createCloudUpstream(cloud.send) };
     }
   }
 }

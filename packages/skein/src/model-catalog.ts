@@ -3,7 +3,15 @@ import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import type { BrokeredModel } from "@skein/adapters/sandboxes/model-broker";
 import { createOpenAiModel } from "@skein/adapters/models/openai";
 import { ChatQuirks, createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
-import { type Model, type ModelCatalog, type Records, createModels, createSecrets, parseInput } from "@skein/core";
+import {
+  type Model,
+  type ModelAbilities,
+  type ModelCatalog,
+  type Records,
+  createModels,
+  createSecrets,
+  parseInput,
+} from "@skein/core";
 import { KnownError, ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
 import { z } from "zod";
 import { claudeCodeModel, notForClaudeCode } from "./claude-code-model.ts";
@@ -18,7 +26,7 @@ interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
   readonly model: Parameters<typeof createAiSdkModel>[0]["model"];
 }
 
-/** Models by name: how each is reached, or an object that asks it. */
+/** Models by name: the settings to reach each, or a model object. */
 export type ConfiguredModels = Readonly<Record<string, ModelSettings | ModelObject>>;
 
 /** Models as a program gives them: settings, model objects of the AI SDK, or such an object with a price and abilities. */
@@ -49,17 +57,19 @@ const ModelName = z.string().min(1).max(100);
 const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
-  /** The model of bare names, and of names that only its server can know. */
+  /** The model for names without a provider, and for names that only its server can know. */
   readonly claude: Model;
-  /** Whether `claude` is a gateway of the operator, which may know any name. */
+  /** Whether `claude` is the operator's gateway, which may know any name. */
   readonly isGateway: boolean;
-  /** Where models that were added are kept. A secret that it cannot open is an error: it must not be sent as a key. */
+  /**
+   * Where models that were added are kept. A secret that cannot be decrypted is an error: it must not be sent as a key.
+   */
   readonly records: Records;
   /** Models of `skein.config.ts` or of a program. They take precedence over added ones. */
   readonly configured?: ConfiguredModels | undefined;
   /** The value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** What models that were added by requests may use. */
+  /** What models that requests added may use. */
   readonly opened?: OpenedToModels | undefined;
   readonly silenceMs?: number | undefined;
   readonly now?: () => number;
@@ -184,7 +194,7 @@ type FoundModel =
 
 const MOST_MADE = 1000;
 
-/** Checks the settings of a model before they are kept. */
+/** Checks the settings of a model before they are stored. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {
   const { adapter, url, quirks, region, project } = settingsOf(name, settings);
   const place = `Model "${name}"`;
@@ -239,13 +249,18 @@ function openModel(name: string, given: ModelSettings, deps: CatalogDeps & Pick<
   }
 }
 
+/** A field that is not given must not replace the adapter's own value. */
+function abilitiesIn({ parallel_tools, ...others }: NonNullable<ModelSettings["abilities"]>): Partial<ModelAbilities> {
+  const given = { ...others, parallelTools: parallel_tools };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
 function givenOptions(
   { silenceMs }: Pick<CatalogDeps, "silenceMs">,
   abilities: NonNullable<ModelSettings["abilities"]>,
 ) {
   return {
-    // A field that is not given must not replace the adapter's own value.
-    abilities: Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined)),
+    abilities: abilitiesIn(abilities),
     ...(silenceMs !== undefined && { silenceMs }),
   };
 }

@@ -46,7 +46,7 @@ export function reachOf(
   const { adapter, key_env, price, model_name } = settings;
   if (added?.isGuarded)
     try {
-      // An address that was open when the model was added may be closed by now.
+      // Checked again: an address that was allowed when the model was added may be forbidden by now.
       checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
     } catch (error) {
       return { problem: `The model "${name}" cannot be used. ${(error as Error).message}` };

@@ -8,7 +8,7 @@ import { loadPart } from "./optional-parts.ts";
 import { placeOf } from "./store-address.ts";
 
 export interface OpenStoreOptions {
-  /** Says when something is written. */
+  /** The clock for the times of events. */
   readonly now?: () => number;
   /**
    * Where large texts of bodies are stored. Without it, they stay in the store. Texts that were moved before are read
@@ -18,7 +18,7 @@ export interface OpenStoreOptions {
   readonly report?: (error: unknown) => void;
 }
 
-/** Opens a store by its address. A store's code is loaded when it is asked for. */
+/** Opens a store by its address. The code of each kind of store is loaded when it is used. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   const { now = Date.now, files, report } = options;
   return keepLargeTexts({ store: await openPlainStore(url, now), files, readFrom: configuredFiles, report });
@@ -63,7 +63,7 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
   }
 }
 
-/** Adds the path to an error of a store, which does not name the file itself. */
+/** Adds the path to a store's error, which does not name the file. */
 async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
   try {
     return await open(path);

@@ -34,7 +34,7 @@ interface Finding {
   readonly says: string;
 }
 
-/** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
+/** `skein doctor`: checks everything that a server needs, changes nothing, and prints what to do. */
 export const doctor = defineCommand({
   name: "doctor",
   summary:
@@ -130,7 +130,7 @@ function isThere(storeUrl: string): boolean {
   return file === undefined || existsSync(file);
 }
 
-/** Whether the secrets in the store are sealed, and can be opened. */
+/** Whether the secrets in the store are sealed, and can be decrypted. */
 async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): Promise<readonly Finding[]> {
   const what = "secrets";
   const fromNowOn =
@@ -213,7 +213,7 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** A server starts without it, and is one machine of several only with it. */
+/** Whether Redis answers. A server starts without Redis, but several machines need it. */
 async function redis({ redisUrl }: ServeSettings): Promise<readonly Finding[]> {
   if (redisUrl === undefined) return [];
   const { createRedisBus } = await import("@skein/adapters/buses/redis");
@@ -257,7 +257,7 @@ async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> 
   }
 }
 
-/** How well processes of Claude Code are held together here. */
+/** How well processes of Claude Code can be limited and ended on this machine. */
 async function claude({ claudeCode, claudeOpened, configFile, sandbox: mode }: ServeSettings): Promise<Finding> {
   const what = "claude";
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
@@ -282,7 +282,7 @@ async function claude({ claudeCode, claudeOpened, configFile, sandbox: mode }: S
   return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }
 
-/** A file that cannot be loaded is a finding of its own. */
+/** A file that cannot be loaded is reported as a separate finding. */
 async function keysInFile(configFile: string | undefined): Promise<readonly string[]> {
   if (configFile === undefined) return [];
   return loadCode(configFile).then(

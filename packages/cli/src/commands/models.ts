@@ -1,4 +1,5 @@
-import { type ApiModel, ModelSettings } from "@skein/protocol";
+import { parseInput } from "@skein/core";
+import { type ApiModel, ModelSettings, isKnownError } from "@skein/protocol";
 import { openStore } from "skein/stores";
 import { serveSettings } from "skein/serve";
 import type { ModelPlace } from "../models/model-place.ts";
@@ -22,7 +23,7 @@ const OPTIONS = {
   },
   json: JSON_OPTION,
 } as const;
-const ABILITIES = ["tools", "images", "pdf", "thinking", "output"] as const;
+const ABILITIES = ["tools", "parallel_tools", "images", "pdf", "thinking", "output", "caching"] as const;
 
 const list = defineCommand({
   name: "models list",
@@ -124,7 +125,7 @@ const remove = defineCommand({
     }),
 });
 
-/** `skein models`: the models beside Claude that agents may name. */
+/** `skein models`: the models, besides Claude, that agents may name. */
 export const models: Group = {
   name: "models",
   summary: "models of other providers, and how they are reached",
@@ -161,12 +162,14 @@ function settingsIn(values: AddValues): ModelSettings {
     abilities: Object.keys(abilities).length === 0 ? undefined : abilities,
     quirks: values.quirks === undefined ? undefined : jsonIn(values.quirks),
   };
-  const parsed = ModelSettings.safeParse(
-    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  );
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new UsageError(`${issue?.path.join(".")}: ${issue?.message}`);
+  try {
+    return parseInput(
+      ModelSettings,
+      Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    );
+  } catch (error) {
+    throw isKnownError(error) ? new UsageError(error.message) : error;
+  }
 }
 
 function named(text: string | undefined, value: boolean): Record<string, boolean> {
@@ -195,7 +198,7 @@ function row({ name, is_default, settings, key }: ApiModel): readonly string[] {
   return [name, place, shownKey, price ? `$${price.input} / $${price.output}` : "", is_default ? "yes" : ""];
 }
 
-/** With the models of `--server`, or of a store; a `new` store is made if it does not exist. */
+/** Runs `use` with the models of `--server` or of a store. With `new`, the store is created if it does not exist. */
 async function withModels(
   { values, config }: ModelsCall,
   kind: "existing" | "new",

@@ -6,12 +6,12 @@ import { wrapped } from "../terminal/help.ts";
 import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
-/** Between the pieces of a simulated answer, so that people see it being written. */
+/** The delay between the pieces of a simulated answer, so that people see it being written. */
 const DEMO_DELAY_MS = 20;
-/** Runs that are not over by then are resumed at the next start. */
+/** How long stopping may take. Runs that are not finished by then are resumed at the next start. */
 const STOP_MS = 9500;
 
-/** `skein serve`: the platform API, its store and the engine in one process. What `npm start` runs. */
+/** `skein serve`: the platform API, its store and the engine in one process. `npm start` runs this command. */
 export const serve = defineCommand({
   name: "serve",
   summary: "Start the server: HTTP API, console and workers in one process.",
@@ -27,7 +27,7 @@ export const serve = defineCommand({
     const settings = serveSettings(values, config);
     const stopped = stopSignal();
     const server = await started(settings, values["log-requests"]);
-    // Not through the screen: a server continues when nobody reads its greeting.
+    // Printed without the screen: a server continues when nobody reads its greeting.
     console.log(greeting(server, settings, process.stdout.isTTY));
     await stopped;
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);
@@ -36,7 +36,7 @@ export const serve = defineCommand({
   },
 });
 
-/** A running server, or an error with a sentence that says why it did not start. */
+/** Starts a server. Throws an error with a sentence about why it did not start. */
 async function started(settings: ServeSettings, logRequests: boolean): Promise<RunningServer> {
   try {
     const code = await loadCode(settings.configFile);

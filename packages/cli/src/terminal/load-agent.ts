@@ -7,10 +7,11 @@ import { createAgent, agentWith } from "skein/agent";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
+import { oneOf } from "./option-kinds.ts";
 import { storeUrlFor } from "./session-command.ts";
 import type { PLACE_OPTIONS } from "./shared-options.ts";
 
-/** What every command that runs an agent takes. */
+/** The options of every command that runs an agent. */
 export const AGENT_OPTIONS = {
   agent: {
     takes: "FILE",
@@ -27,6 +28,12 @@ export const AGENT_OPTIONS = {
   },
   model: { takes: "NAME", about: "The model of a new session" },
   system: { takes: "TEXT", about: "The system prompt of a new session" },
+  cache: {
+    takes: "TIME",
+    kind: oneOf("off", "short", "long"),
+    about:
+      "How long the provider keeps the conversation of a new session in its cache: off, short (minutes, the default) or long (hours)",
+  },
   "agent-name": {
     takes: "NAME",
     about: "With --server: the name or id of an agent of the server (default: the only one)",
@@ -35,10 +42,10 @@ export const AGENT_OPTIONS = {
 
 type AgentCall = Call<typeof AGENT_OPTIONS & typeof PLACE_OPTIONS>;
 
-/** Tools that change something: a conversation asks before it uses them. */
+/** Tools that change something: a conversation asks before it runs them. */
 const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
-/** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
+/** The agent of a command: the one in the given file, otherwise a plain one that may ask questions. */
 export async function loadAgent(
   call: AgentCall,
   { asks = false, output }: { readonly asks?: boolean; readonly output?: AgentOptions["output"] } = {},
@@ -60,12 +67,12 @@ export async function loadAgent(
     return createAgent(change({ name: "skein", tools: await ownTools(call, asks), skills: skills?.split(",") ?? [] }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
-  // An agent of another copy of Skein is taken as it is, with the store that it has.
+  // An agent of another copy of Skein is used unchanged, with its own store.
   return agentWith(found, change) ?? found;
 }
 
 async function serverAgent({ values, config }: AgentCall, server: string): Promise<Answerer> {
-  const local = (["agent", "tools", "skills", "system"] as const).filter((name) => values[name] !== undefined);
+  const local = (["agent", "tools", "skills", "system", "cache"] as const).filter((name) => values[name] !== undefined);
   if (local.length > 0)
     throw new UsageError(
       `--${local[0]} cannot be used with --server: the server has its own agents. --agent-name names one.`,
@@ -87,12 +94,13 @@ async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly 
 }
 
 function changed(call: AgentCall, options: AgentOptions): AgentOptions {
-  const { model, system, store } = call.values;
+  const { model, system, cache, store } = call.values;
   const keepsStore = options.store !== undefined && store === undefined;
   return {
     ...options,
     ...(model !== undefined && { model }),
     ...(system !== undefined && { system_prompt: system }),
+    ...(cache !== undefined && { cache }),
     ...(!keepsStore && { store: storeUrlFor(call) }),
   };
 }
@@ -118,7 +126,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Where in a file something went wrong, as `:LINE`, if the stack says so. */
+/** The line of an error in a file, as `:LINE`, if the stack contains it. */
 function lineOf({ stack = "" }: Error, file: string): string {
   const address = pathToFileURL(resolve(file)).href;
   const after = stack.slice(stack.indexOf(address) + address.length);

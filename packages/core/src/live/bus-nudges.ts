@@ -26,7 +26,7 @@ export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bu
       for (const id of SessionIds.safeParse(words).data ?? []) store.poke(id);
     }),
     store.onNews((sessionId, events) => {
-      // News from another machine are not passed on.
+      // News that came from another machine is not sent on.
       if (!events) return;
       changed.add(sessionId);
       gathering ??= setTimeout(send, GATHER_MS);

@@ -11,7 +11,9 @@ export interface Counters extends UsageTotals {
   simulated_calls: number;
 }
 
-/** A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. What is left of the total is for server tools. */
+/**
+ * A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. The rest of the total is the cost of server tools.
+ */
 export interface RunCounters extends Counters {
   input_micros: number;
   output_micros: number;

@@ -9,7 +9,7 @@ export interface ExplainedKey {
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly policy: KeyPolicy;
-  /** What all keys of its tenant may use together, if the operator said so. */
+  /** What all keys of its tenant may use together, if the operator set such a limit. */
   readonly tenantRules?: CapRules | undefined;
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
@@ -18,7 +18,7 @@ export interface ExplainedKey {
   readonly isOpened: boolean;
 }
 
-/** What a key can do: one sentence for each rule. */
+/** What a key can do: one sentence per rule. */
 export function explainPolicy(key: ExplainedKey): readonly string[] {
   const { name, tenant, scopes, policy } = key;
   const head = `The key "${name}" belongs to the tenant "${tenant}" and has the scope ${scopes.join(", ")}.`;

@@ -8,9 +8,9 @@ export interface KnownNames {
    */
   readonly tools: readonly string[];
   readonly folders: readonly string[];
-  /** Folders in which requests choose freely. */
+  /** Folders in which requests may choose any subfolder. */
   readonly roots: readonly string[];
-  /** Hosts that the server opens. */
+  /** Hosts that the server allows. */
   readonly hosts: readonly string[];
   readonly bypassPermissions: boolean;
 }
@@ -24,7 +24,8 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   const own = ruleProblem(general, known);
   if (own !== undefined) return `policy.${own}`;
   for (const [name, rules] of Object.entries(keys)) {
-    // Together with the general rules: a rule of the key must not depend on something that a general rule closes.
+    // Checked together with the general rules: a rule of the key must not depend on something that a general rule
+    // forbids.
     const whole = policyOf(policy, { name, tenant: "" });
     const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
     if (problem !== undefined) return `policy.keys.${name}.${problem}`;
@@ -39,7 +40,7 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   return undefined;
 }
 
-/** A share of a cap that is not set has no effect. */
+/** A percentage of a cap that is not set has no effect. */
 function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
   return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
     ? "spendAskAtPercent: It is a share of spendPerDayUsd, which is not set. Set both, or leave it out."

@@ -2,15 +2,18 @@ import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol
 
 /** The part of an answer that has arrived so far. */
 export interface Arrived {
-  /** Which call it belongs to. */
+  /** The call that the answer belongs to. */
   readonly callKey: string;
   /** The id of the message that the answer would become. Its drafts have this id. */
   readonly messageId: string;
   /** The model that the stream names; null until it has begun. */
   readonly model: string | null;
-  /** The counts of the stream so far. If more output has arrived than the stream has counted, the measured output. */
+  /**
+   * The counts of the stream so far. If more output has arrived than the stream has counted, the output is estimated
+   * from the text.
+   */
   readonly usage: Usage;
-  /** Whether the stream has sent its final counts, so that none is measured. */
+  /** Whether the stream has sent its final counts, so that no count is estimated. */
   readonly isCounted: boolean;
   /** The texts of the answer, without empty ones. */
   readonly content: readonly ContentBlock[];

@@ -1,9 +1,10 @@
 import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
+import { plainIssue } from "./plain-issues.ts";
 
 /** Parses a caller's input. Invalid input is an `invalid` error that names the place. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { error: plainIssue });
   if (result.success) return result.data;
   // A misspelt key often causes a missing one as well. The error about the misspelt key is more helpful.
   const unknown = result.error.issues.filter(({ code }) => code === "unrecognized_keys");
@@ -21,7 +22,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   );
 }
 
-/** Names the known key that is most like each unknown one. */
+/** Names the known key that is most similar to each unknown one. */
 function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): string {
   const known = keysAt(schema, path);
   const plain = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
@@ -47,7 +48,7 @@ function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly
   return inner ? keysAt(inner, rest) : [];
 }
 
-/** The parts of a schema that have other schemas in them. */
+/** The parts of a schema that contain other schemas. */
 interface Definition {
   readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
   readonly element?: z.core.$ZodType;

@@ -18,7 +18,7 @@ export interface CappedRunsDeps extends DriverLogDeps {
 }
 
 /**
- * How often the first session in the line checks again. Others check less often. Usually a session is woken before
+ * How often the first session in the queue checks again. Others check less often. Usually a session is woken before
  * that.
  */
 const ASK_AGAIN_MS = 1000;
@@ -46,7 +46,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     return state;
   }
 
-  /** Counts what was spent, and gives the places back unless the run continues, here or with another worker. */
+  /** Counts what was spent, and gives the places back unless the run continues, in this process or in another. */
   async function settle(
     claimed: Claimed,
     { caps, spending }: Record<"caps" | "spending", readonly Cap[]>,

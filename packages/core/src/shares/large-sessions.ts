@@ -20,13 +20,13 @@ export interface LargeSessions {
   /** Wraps a runtime: a large session waits until there is room for it. Tenants take turns. */
   bound(runtime: Runtime): Runtime;
   figures(): QueueFigures;
-  /** Where a session stands that waits for room; undefined if it does not wait. */
+  /** The position of a session that waits for room; undefined if it does not wait. */
   standing(sessionId: string): Standing | undefined;
 }
 
 /** Two sessions of one tenant with the largest message that the server accepts, and one of another tenant. */
 const ROOM = 96 * 1024 * 1024;
-/** Smaller sessions wait for nobody: all driving slots together hold little of them. */
+/** Smaller sessions never wait: even if every driving slot has one, they use little memory. */
 const LARGE = 1024 * 1024;
 
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
@@ -35,7 +35,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
   /** The tenant of each session that waits, in the order in which they came. */
   const waiting = new Map<string, string>();
 
-  /** The state itself is given back: while the session waits, the cache may drop it. */
+  /** The state is returned to the cache: while the session waits, the cache may drop it. */
   async function sizeOf({ lease, lastSequence }: Claimed): Promise<{ readonly tenant: string; readonly size: number }> {
     const state = await states.take(lease.sessionId, lastSequence);
     states.put(state);
@@ -51,7 +51,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     }
   }
 
-  /** Undefined if the session has to be left before there was room. */
+  /** Undefined if the drive must stop before there is room. */
   async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<GiveBack | undefined> {
     const { tenant, size } = await sizeOf(claimed);
     if (size <= LARGE) return () => {};

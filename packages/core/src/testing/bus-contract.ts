@@ -26,7 +26,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       await Promise.all(machines.map((machine) => machine.close()));
     });
 
-    /** Hears everything on a channel, once the bus carries it there. */
+    /** Collects everything that arrives on a channel, from the moment at which the bus delivers to it. */
     async function hears(machine: Bus, channel: string, from: Bus): Promise<unknown[]> {
       const heard: unknown[] = [];
       machine.listen(channel, (words) => heard.push(words));
@@ -173,7 +173,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
   });
 }
 
-/** Waits until nothing more comes. */
+/** Waits until no more messages arrive. */
 async function settled(heard: readonly unknown[]): Promise<void> {
   for (let before = -1; before !== heard.length;) {
     before = heard.length;

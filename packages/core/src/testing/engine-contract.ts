@@ -20,7 +20,7 @@ export interface EngineUnderTest {
     readonly isShared: () => boolean;
     readonly report: (error: unknown) => void;
   }) => Promise<Engine>;
-  /** Ends what the engines needed. The contract has stopped them before. */
+  /** Closes what the engines needed. The contract stops the engines first. */
   readonly close: () => Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
         scripts.map(async (script, n) => {
           for (let i = 0; i < prompts; i++) {
             await script.prompt(`prompt ${i}`);
-            // Now and then the session has just fallen asleep.
+            // Sometimes the session has just fallen asleep.
             await new Promise((resolve) => setTimeout(resolve, (n * 7 + i * 5) % 20));
           }
         }),
@@ -208,7 +208,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect
         .poll(async () => (await store.due({ sessionId: one.sessionId, before: Date.now() })).length, SOON)
         .toBe(1);
-      // Long enough for the wake-up to have arrived wherever the engine waits for a place.
+      // Long enough for the wake-up to arrive, wherever the engine waits for a place.
       await new Promise((resolve) => setTimeout(resolve, 300));
       gate.resolve();
       await expect.poll(() => Promise.all([one, ...many].map(answers)), SOON).toEqual([one, ...many].map(() => 1));

@@ -50,7 +50,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
 
   test("catches up with a log of large events, and says when it has", async () => {
     const script = await fixture().created();
-    // Two bytes a character: what is full by one measure and not by the other is found as well.
+    // Two bytes per character: the test also finds a limit that confuses bytes with characters.
     const large = { event_type: "session.edited" as const, data: { metadata: { text: "ä".repeat(200_000) } } };
     for (let i = 0; i < 8; i++) await script.append([edited, large]);
     const sequences: number[] = [];

@@ -11,11 +11,11 @@ function leaseOf(claim: Claim): Lease {
   return claim.lease;
 }
 
-/** Who may drive a session, and when. Times are real: the tests wait for what happens, and not for how long it takes. */
+/** Who may drive a session, and when. The clock is real: the tests wait for conditions, not for fixed times. */
 export function describeLeases(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   const claim = (leaseMs = 60_000, owner = "w", store: Store = fixture().store) => store.claim({ owner, leaseMs });
 
-  /** The lease of a session that is due, or whose lease runs out, as soon as there is one. */
+  /** Waits for the lease of a session that is due or whose lease has expired. */
   async function nextLease(owner: string, store: Store = fixture().store): Promise<Lease> {
     for (;;) {
       const found = await claim(60_000, owner, store);
@@ -42,7 +42,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await store.owners()).toEqual(["beginner"]);
     const lease = { sessionId, fence: 1, owner: "beginner", leaseMs: 60_000 };
     await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 1 });
-    // Begun again, it is the session that is there; its lease is not given twice.
+    // Creating the session again returns the existing session, without a second lease.
     expect(await store.append(sessionId, begin, options)).toMatchObject({ repeated: true });
     await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 2, release: { dueAt: 0 } });
     expect(leaseOf(await claim())).toMatchObject({ sessionId, fence: 3 });

@@ -6,7 +6,7 @@ import { createSessions } from "../sessions/sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 
-/** What is derived from a log, compared with what the reference store derives from the same one. */
+/** Rows derived from a log are the same as those that the reference store derives from that log. */
 export function describeProjections(fixture: () => StoreFixture): void {
   test("shows a new session as the one who created it was told", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
@@ -156,7 +156,8 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(transcript.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
 
     const whole = await sessions.fork(script.sessionId);
-    // The assistant's message has a call in it: a fork there must answer it, or no model would take the transcript.
+    // The assistant's message contains a call. A fork at this message must add a result, because models reject a call
+    // without one.
     const atCall = await sessions.fork(script.sessionId, { messageId: transcript[1]?.id ?? "", title: "at the call" });
     expect(JSON.stringify(await store.read(script.sessionId))).toBe(before);
     await store.delete(script.sessionId);
@@ -185,7 +186,7 @@ function countingIds(): () => string {
   return () => `01890000-0000-7000-8000-${(next += 16).toString(16).padStart(12, "0")}`;
 }
 
-/** All items of a list, two by two. */
+/** All items of a list, read in pages of two. */
 export async function pages<Item>(
   page: (options: { limit: number; cursor?: string }) => Promise<{ items: readonly Item[]; cursor: string | null }>,
 ): Promise<Item[]> {
@@ -199,7 +200,7 @@ export async function pages<Item>(
   return all;
 }
 
-/** Everything a store says about a session, without the times, which differ. */
+/** Everything that a store returns for a session, without times, which differ. */
 async function everything(store: Store, sessionId: string): Promise<unknown> {
   const all = {
     events: await store.read(sessionId),

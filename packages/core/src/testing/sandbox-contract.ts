@@ -17,13 +17,13 @@ import type { Sandbox, SandboxedEnd, SandboxedProgram, SandboxWalls } from "../p
 
 const SOON = { timeout: 15_000, interval: 20 };
 
-/** A wall that a driver does not have. Its tests are left out, and the reason is printed in their place. */
+/** A wall that a sandbox does not have. Its tests are left out, and the reason is printed in their place. */
 export interface MissingWall {
   readonly wall: Exclude<keyof SandboxWalls, "driver" | "summary" | "limits">;
   readonly reason: string;
 }
 
-/** What every sandbox does. A wall that it lacks needs a reason, and must be told by its `walls`. */
+/** The rules of every sandbox. A missing wall needs a reason, and must be reported in `walls`. */
 export function describeSandbox(
   name: string,
   open: () => Promise<Sandbox>,
@@ -31,7 +31,7 @@ export function describeSandbox(
 ): void {
   describe(`${name}: sandbox contract`, () => {
     let sandbox: Sandbox;
-    /** A folder that the programs are not given, with a folder in it that they are. */
+    /** A folder that programs cannot see, containing a folder that they can. */
     let outside = "";
     let cwd = "";
     beforeAll(async () => {
@@ -271,7 +271,7 @@ function heard(stream: NodeJS.ReadableStream): () => string {
   return () => all;
 }
 
-/** Waits until a file is no longer written to: nobody is left who would. */
+/** Waits until a file is no longer written to, because no process is left that writes to it. */
 async function silent(file: string): Promise<void> {
   let before = "";
   await expect

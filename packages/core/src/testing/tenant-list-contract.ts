@@ -13,7 +13,7 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** What is listed over all sessions of a tenant: open awaits, and sessions that changed. */
+/** Lists over all sessions of a tenant: open awaits, and changed sessions. */
 export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   test("lists open awaits of all sessions of a tenant that run, oldest first, by kind and agent", async () => {
     const { store, ids } = fixture();
@@ -167,7 +167,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     for (const text of ["100%%", "quoted.", "x".repeat(200)])
       expect(await store.search("default", all, text)).toEqual([]);
     expect(await store.search("default", [], "Grüße")).toEqual([]);
-    // Each message is one place, the latest first; the names of fields are among them.
+    // Each message is one match, latest first. Matches in field names are included.
     const places = (await store.search("default", all, "text")).filter(({ sessionId }) => sessionId === said.sessionId);
     expect(places.map(({ created_at }) => created_at)).toEqual(
       places
@@ -252,7 +252,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
   });
 }
 
-/** Opens awaits in a session; answers its lease. */
+/** Opens awaits in a session. Returns the session's lease. */
 async function open(script: Script, run_id: string, awaits: readonly (readonly [string, Await["kind"]])[]) {
   const lease = await script.claim();
   const opened = awaits.map(([tool_use_id, kind]) => ({
@@ -267,7 +267,7 @@ async function open(script: Script, run_id: string, awaits: readonly (readonly [
   return lease;
 }
 
-/** A call whose result nobody will ever know. */
+/** A call whose result is unknown. */
 async function loseResult(script: Script, ids: () => string): Promise<void> {
   const lease = await script.claim();
   const call = { run_id: ids(), step: 1, tool_use_id: "lost", name: "Pay", input: {}, message_id: ids(), part: 0 };
@@ -275,7 +275,7 @@ async function loseResult(script: Script, ids: () => string): Promise<void> {
   await script.append([{ event_type: "tool.completed", data: { ...call, ...end } }], { lease });
 }
 
-/** Until the clock shows another millisecond. */
+/** Waits until the clock shows another millisecond. */
 function later(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5));
 }

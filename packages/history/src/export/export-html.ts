@@ -27,7 +27,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   ].join("\n");
 }
 
-/** The title of the session; the beginning of the first prompt if the list shows only the last one. */
+/** The title of the session; the beginning of the first prompt if the list shows only the last prompt. */
 function pageTitle({ summary, messages }: Session): string {
   const prompts = messages
     .flatMap((message) => ("humanPrompt" in message && message.humanPrompt) || [])
@@ -43,7 +43,7 @@ function beginningOf(text: string): string {
   return text.length > 120 ? `${text.slice(0, 120).replace(/\s+\S*$/, "")}…` : text;
 }
 
-/** The beginning of a page, with a content security policy that lets nothing run or load. */
+/** The beginning of a page, with a content security policy that allows nothing to run or load. */
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -145,7 +145,7 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
 
 function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string[] {
   const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
-  // Everything in a subagent's file is on the side of its session; here it is the conversation.
+  // Everything in a subagent's file is marked as a side chain; here it is the conversation.
   const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
   const own = (id: string): string => anchor(`${agent.agentId}-${id}`);
   return [

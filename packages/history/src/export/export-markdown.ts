@@ -74,8 +74,8 @@ function fenceFor(text: string): string {
 }
 
 /**
- * Escapes raw HTML and images; everything else stays Markdown. A fence that the text leaves open is closed, because the
- * rest of the document would be inside it otherwise.
+ * Escapes raw HTML and images; everything else stays Markdown. A fence that the text leaves open is closed, because
+ * otherwise the rest of the document would be inside it.
  */
 function safeMarkdown(text: string): string {
   let fence: string | undefined;
@@ -90,7 +90,7 @@ function safeMarkdown(text: string): string {
   return fence === undefined ? lines.join("\n") : [...lines, fence].join("\n");
 }
 
-/** Links that would run a script or open a page from their own data. */
+/** Links that would run a script or open a data URL. */
 const runningLink = /(\]\(|\]:)\s*(?:<|&lt;)?\s*(javascript|vbscript|data)\s*(?::|&colon;|&#0*58;|&#x0*3a;)/gi;
 
 function withoutPower(line: string): string {

@@ -1,4 +1,4 @@
-/** Counts each call once over all files. A copy in a later file (a resume, a fork) only raises counters of the first. */
+/** Counts each call once over all files. A copy in a later file (a resume, a fork) can only raise the counters of the first. */
 import { picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
@@ -18,17 +18,17 @@ export interface Owner {
   readonly costStateUsd: number | null;
 }
 
-/** Takes the usage of files one by one, then hands out every call once, with its price and its session. */
+/** Receives the usage of files one by one, then returns every call once, with its price and its session. */
 export interface CallCounter {
   /**
-   * Adds the usage of a file, and answers how to say which file it is. For sessions of other agents that is known later,
-   * and their usage would fill the memory until then.
+   * Adds the usage of a file. Returns a function that sets which file it is: for sessions of other agents this is known
+   * only later, and keeping their usage until then would fill the memory.
    */
   add(usage: FileUsage): (file: DataFile) => void;
   count(onCall: (call: PricedCall, owner: Owner) => void): void;
 }
 
-/** What is kept of a file; its calls are in the columns. */
+/** The data that is kept of a file; its calls are in the columns. */
 interface CountedFile extends RowRange {
   readonly file: DataFile;
   readonly since: number;
@@ -92,7 +92,7 @@ function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner>
   const isOwn = ({ file }: CountedFile): boolean => file.kind === "session" && file.sessionId !== undefined;
   const projects = new Map<string, string>();
   const states = new Map<string, number | null>();
-  // The session's own lines come first. Lines of its subagents are used if the session has none.
+  // The session's own lines are used first. Lines of its subagents are used if the session has none.
   for (const counted of ordered.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))) {
     const key = keyOf(counted);
     if (counted.projectPath !== undefined && !projects.has(key)) projects.set(key, counted.projectPath);

@@ -34,7 +34,10 @@ export type ActionType = (typeof ACTION_TYPES)[number];
 /** The Claude API's stream events. */
 export type FrameType = "init" | "message" | "partial" | "question" | "result" | "error" | "done";
 
-/** A row of agent_runs, as a pick from the data of a fact: SQL views and documents are made from the same line. */
+/**
+ * A row of agent_runs, described as a selection from a fact's data. SQL views and documents are both made from this
+ * description.
+ */
 export interface ActionRow {
   readonly action: ActionType;
   /** Only when this key of the data has this value. */
@@ -148,7 +151,7 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
   "step.abandoned": {
     actions: [
-      // A cancel is not an error. What had arrived by then is an interrupted answer.
+      // A cancelled call is not an error. The text that had arrived is kept as an interrupted answer.
       { action: "api_error", unless: ["reason", "cancelled"], data: same("model", "usage", "reason") },
       {
         action: "api_response_received",
@@ -284,7 +287,7 @@ export function isRowOf({ when, unless }: ActionRow, data: Readonly<Record<strin
   return (!when || data[when[0]] === when[1]) && (!unless || data[unless[0]] !== unless[1]);
 }
 
-/** The rows of agent_runs that a fact gives; none for a type of a newer version. */
+/** The rows of agent_runs that a fact gives; none if the fact's type is from a newer version. */
 export function actionLogs(event: Event): readonly ActionLog[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;

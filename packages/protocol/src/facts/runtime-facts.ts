@@ -78,6 +78,6 @@ export const runtimeFacts = {
     /** Set when nothing was restored. */
     error: Failure.nullable(),
   }),
-  /** A request that the session uses another model or permission mode from now on, also for a run in progress. */
+  /** A request to use another model or permission mode from now on, also for a run in progress. */
   "control.requested": z.object({ permission_mode: z.string().nullable(), model: Line.max(100).nullable() }),
 };

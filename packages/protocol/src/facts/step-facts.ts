@@ -22,7 +22,10 @@ const broken = {
   estimated: z.literal(true).optional(),
   /** What the call may have cost beyond `cost`. */
   reserved_micros: Count.optional(),
-  /** What is reserved from here on, this call included: in its run, in its session, and until when at most. */
+  /**
+   * The reserved money including this call: of its run, of its session, and the time at which the reservation ends at
+   * the latest.
+   */
   reservation: z.object({ run_micros: Count, session_micros: Count, until: z.iso.datetime() }).optional(),
   simulated: z.literal(true).optional(),
 };
@@ -75,7 +78,9 @@ export const stepFacts = {
     lost: Lost.optional(),
     /** The model that is asked for the rest of the run, in place of the one that failed. */
     model: z.string().optional(),
-    /** The provider rejected the schema of the answer: it is asked for by a tool for the rest of the run. */
+    /**
+     * The provider rejected the schema of the answer: for the rest of the run, the answer is requested as a tool call.
+     */
     output: z.literal("tool").optional(),
   }),
   "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
@@ -121,7 +126,7 @@ export const stepFacts = {
         name: z.string(),
         input: z.unknown(),
         expires_at: z.iso.datetime().nullable(),
-        /** The session that works on it, for a subagent. */
+        /** The session that works on the call, for a subagent. */
         session_id: Uuid.nullable(),
         /**
          * Further information for the person who decides: why it is asked, and rules that would allow such calls from

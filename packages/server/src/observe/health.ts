@@ -73,7 +73,7 @@ export async function filesHealth({ shared: { checkFiles }, reply }: RequestCont
   ];
 }
 
-/** The state of the sandbox around programs that a model can steer. */
+/** The state of the sandbox around programs that a model can control. */
 export async function wallsHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.walls) return [];
   const began = performance.now();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { TelemetryAttributes, TelemetrySpan } from "@skein/core";
 import type { Event, FactData } from "@skein/protocol";
 
-/** The trace of a run: that of the request, or its own. */
+/** The trace of a run: the trace of its request, or a trace of its own. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string | undefined;
@@ -33,8 +33,9 @@ export function endsSpan({ event_type }: Event): boolean {
 }
 
 /**
- * The span that ends with this event, with the GenAI names: a model call, a tool call, or the run itself. Its ids come
- * from the log, so a repeated span is the same span, and calls can name the run before the run is over.
+ * The span that ends with this event, with the names of OpenTelemetry's GenAI conventions: a model call, a tool call,
+ * or the run itself. Its ids come from the log, so a repeated span is the same span, and calls can name the run before
+ * the run is over.
  */
 export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined {
   const mine = run.events.filter(({ data }) => (data as { run_id?: string }).run_id === run.runId);

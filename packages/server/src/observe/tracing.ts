@@ -18,7 +18,7 @@ export interface Tracing {
   stop(): void;
 }
 
-/** Runs whose trace, and whose beginnings of calls, this process remembers. */
+/** How many runs' traces and start events this process remembers. */
 const REMEMBERED = 10_000;
 const PLACE = { tenant: "$trace", kind: "parent" } as const;
 const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
@@ -26,7 +26,7 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** Parents of runs of this process, known before they are stored: a call may have ended by then. */
+  /** Parents of runs of this process, known before they are stored: a call may end before they are stored. */
   const parents = new Map<string, TraceParent>();
   /** The start events in runs in progress. */
   const begun = new Map<string, Event[]>();
@@ -130,10 +130,10 @@ export function createTracing({ store, telemetry, traceContent = false, report }
       remembered(parents, runId, parent);
       try {
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
-        // The run was over by then.
+        // The run had already ended.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
-        // The message was accepted, and its answer does not depend on a trace.
+        // Only reported: the message was accepted, and its answer does not depend on a trace.
         report(error);
       }
     },

@@ -17,18 +17,18 @@ const families = [
     `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`,
 );
 
-/** The groups of the name in DuckDB have numbers: the region, then the family. */
+/** In DuckDB the groups of the pattern have numbers: first the region, then the family. */
 const NAME = MODEL_NAME.source.replaceAll(/\?<\w+>/g, "");
 
 /** Replaces a dot between digits with a dash. Done twice, because matches do not overlap. */
 const dashed = (text: string): string =>
   [1, 2].reduce((inner) => `regexp_replace(${inner}, '(\\d)\\.(\\d)', '\\1-\\2', 'g')`, text);
 
-/** The scaled rate is rounded to an integer first, so that its product with the tokens is exact. */
+/** The scaled rate is first rounded to an integer, so that its product with the tokens is exact. */
 const rate = (name: string): string =>
   `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::HUGEINT`;
 
-/** The prices are a variable, so that DuckDB parses them once and not for every view that uses them. */
+/** The prices are a variable, so that DuckDB parses them once instead of for every view that uses them. */
 export const PRICES_SQL = `
 SET VARIABLE skein_prices = MAP {${families.join(", ")}};
 CREATE MACRO skein.family_rates(name) AS CASE WHEN name.family <> '' THEN struct_insert(getvariable('skein_prices')[${dashed("name.family")}],

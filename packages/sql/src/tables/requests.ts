@@ -5,8 +5,9 @@
  * So the lines with the same message id and request id are one call, with the largest value of each counter. A line without a request
  * id, and a copy in a side chain (which has another request id), belong to the first call with that message id.
  *
- * A "request" is what one file says of a call. Requests are ordered by a key: the time, whether it is in a side chain, the number of
- * the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request first.
+ * A "request" is the record of one call in one file. Requests are ordered by a key: the time, whether it is in a side chain, the
+ * number of the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request
+ * first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { ViewPlace } from "./view-place.ts";
@@ -16,10 +17,10 @@ const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage
 
 /** The model name for web searches whose calls are in no transcript. */
 const SEARCH = "web-search";
-/** In pico-dollars. */
+/** The cost in pico-dollars. */
 const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS * 1_000_000}::HUGEINT, coalesce(c.cost_picos, c.picos))`;
 
-/** The time of a line without one: later than every other. */
+/** The time of a line without a timestamp: later than every other time. */
 const NEVER = "9e15::BIGINT";
 
 /**
@@ -86,8 +87,8 @@ export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_i
   0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::HUGEINT AS cost_picos WHERE false`;
 
 /**
- * Each step refers to the step before it once, so that columns that a question does not need are not computed: DuckDB
- * materializes every column of a step that is used twice.
+ * Each step refers to the step before it once, because DuckDB materializes every column of a step that is used twice,
+ * also columns that the question does not need.
  */
 export const responses = ({ schema, files, source }: ViewPlace): string => `
 CREATE VIEW ${schema}.responses AS

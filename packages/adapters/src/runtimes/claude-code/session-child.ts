@@ -193,7 +193,8 @@ export async function startOf(
   const reached = await Promise.all(namedModels(options).map(models.reach));
   const broker = walls?.broker ?? (reached.some(Boolean) ? deps.ownModels?.broker : undefined);
   const apiEnv = broker ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
-  const ownModel = options.model && models.termsOf(options.model).isOwn ? options.model : undefined;
+  const own = options.model ? await models.reach(options.model) : undefined;
+  const onlyModel = own && options.model ? onlyModelEnvironment(options.model, own) : {};
   // Options that can be changed while a process runs do not need a new process. `bypassPermissions` cannot be set
   // later.
   const {
@@ -209,7 +210,7 @@ export async function startOf(
     sessionId,
     tenant,
     pay: deps.payments.payFor(sessionId),
-    key: JSON.stringify({ ...fixed, asksNobody, ownModel, isBrokered: broker !== undefined }),
+    key: JSON.stringify({ ...fixed, asksNobody, onlyModel, isBrokered: broker !== undefined }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
     walls,
     broker,
@@ -230,7 +231,7 @@ export async function startOf(
           apiEnv,
           isWalled: walls !== undefined,
         }),
-        ...(ownModel !== undefined && onlyModelEnvironment(ownModel)),
+        ...onlyModel,
         ...env,
       },
     },

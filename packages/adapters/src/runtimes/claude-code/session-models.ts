@@ -65,11 +65,16 @@ export function namedModels({
  * Makes Claude Code use one model for everything: for its titles and summaries, and for subagents that name a family.
  * Otherwise it would call models of the server's own address for them.
  */
-export function onlyModelEnvironment(name: string): Record<string, string> {
+export function onlyModelEnvironment(
+  name: string,
+  { lacks = [] }: Pick<BrokeredModel, "lacks">,
+): Record<string, string> {
   const families = ["HAIKU", "SONNET", "OPUS", "FABLE"];
   return {
     ...Object.fromEntries(families.map((family) => [`ANTHROPIC_DEFAULT_${family}_MODEL`, name])),
     // Servers that are not Anthropic's reject betas that they do not know.
     CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS: "1",
+    ...(lacks.includes("caching") && { DISABLE_PROMPT_CACHING: "1" }),
+    ...(lacks.includes("thinking") && { MAX_THINKING_TOKENS: "0" }),
   };
 }

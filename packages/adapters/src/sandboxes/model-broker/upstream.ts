@@ -19,6 +19,8 @@ export interface BrokeredModel {
   readonly upstream: Upstream;
   /** The price that the operator set for the model. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
+  /** Abilities that the model lacks although Claude has them. */
+  readonly lacks?: readonly ("caching" | "thinking")[];
 }
 
 /** The address and the credentials of a server that speaks the Messages API. */

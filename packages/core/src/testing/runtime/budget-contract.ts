@@ -7,7 +7,7 @@ import type { ModelStep, RuntimeExceptions } from "./runtime-under-test.ts";
 /** A model that the price list does not have. */
 const UNPRICED = "claude-opus-9-9";
 
-/** The tokens of the expensive steps in these tests: far more than all others. */
+/** The tokens of the expensive steps in these tests: far more than the tokens of all other steps. */
 const DEAR = 40_000;
 
 /** What a run and a session may cost. */

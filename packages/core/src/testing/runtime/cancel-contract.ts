@@ -4,7 +4,7 @@ import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixtu
 
 /** A cancel at any point of a run. Afterwards the session works as before. */
 export function describeCancels(fixture: () => RuntimeFixture): void {
-  /** The cancelled run ended as one, and the session answers the next prompt. */
+  /** The cancelled run ended as cancelled, and the session answers the next prompt. */
   async function expectCancelled(prompted: Prompted, reason: string): Promise<void> {
     const [failed] = only(await fixture().ended(prompted), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "cancelled", stop_reason: "cancelled" });
@@ -96,9 +96,9 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** What becomes of a prompt that comes while a run is under way. */
+/** Prompts that arrive while a run is in progress. */
 export function describeModes(fixture: () => RuntimeFixture): void {
-  /** A run in the middle of a call that ends with `go`. */
+  /** Starts a run that is in the middle of a call; the call ends with `go`. */
   async function working() {
     const { under, name } = fixture();
     const effect = name();

@@ -5,9 +5,9 @@ import { withReason } from "../store-fixture.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import type { RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** Agents that work for a call of another one. */
+/** Agents that work on a tool call of another agent. */
 export function describeSubagents(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
-  /** A run whose subagent has an effect and answers, and what the session had before. */
+  /** Starts a run whose subagent runs an effect and answers. Also returns the session's counters from before. */
   async function delegated() {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();

@@ -12,7 +12,7 @@ import { imageHtml, toolHtml } from "./tool-html.ts";
 
 export type Conversation = Pick<Session, "messages" | "agents">;
 
-/** What the messages of one conversation share. */
+/** The data that the messages of one conversation share. */
 export interface View {
   /** Made of the id of a message or a subagent; unique on the page. */
   anchor(id: string): string;
@@ -156,7 +156,7 @@ function answerHtml(block: Value, view: View): string {
   });
 }
 
-/** Images are shown, of documents the title; a block of another type is shown as it is. */
+/** Shows images. Of documents only the title is shown, blocks of other types as JSON. */
 function otherHtml(block: Value): string {
   if (block["type"] === "image") return imageHtml(block);
   if (block["type"] === "document") {

@@ -30,7 +30,7 @@ export function readText(unit: Unit, writer: TranscriptWriter): void {
   end(lines.length);
 }
 
-/** Marks begin a part; the indented lines after it are its body. What comes after results is an answer of its own. */
+/** A mark begins a part, and the indented lines after it are its body. Text after results is a separate answer. */
 function writeAnswer(id: string, lines: readonly string[], from: string, writer: TranscriptWriter): void {
   let content: Block[] = [];
   let results: { readonly id: string; readonly body: string[] }[] = [];

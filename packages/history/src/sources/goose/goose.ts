@@ -1,4 +1,4 @@
-/** Goose: one database for all sessions. It sums tokens per session and does not split off the cache. */
+/** Goose: one database for all sessions. It has token sums per session, without separate counts for the cache. */
 import { join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
@@ -116,7 +116,7 @@ function blockOf(part: Value): Block {
   return { type: "tool_result", tool_use_id: part["id"], content: text, ...(isError && { is_error: true }) };
 }
 
-/** `accumulated_*` are sums; the plain columns are those of the last call and serve only where there are no sums. */
+/** `accumulated_*` are sums; the plain columns are those of the last call, and are used only without sums. */
 function writeUsage(session: Row, unit: Unit, model: string, writer: TranscriptWriter): void {
   const of = (key: string): number =>
     numberOf(session[`accumulated_${key}_tokens`]) ?? numberOf(session[`${key}_tokens`]) ?? 0;

@@ -1,4 +1,4 @@
-/** Grok Build: a folder per session with its messages, and a log of updates that has times and usage. */
+/** Grok Build: a folder per session with its messages, and a log of updates with times and usage. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -104,7 +104,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
     messages.finish();
   }
   for (const [id, turn] of times.turns) {
-    // The turn of the parent has what its subagents used.
+    // The parent's turn includes the usage of its subagents.
     if (isSubagent) writer.other("turn-usage", turn.usage, turn);
     else writeUsage(`grok:${id}`, turn, model, writer);
   }

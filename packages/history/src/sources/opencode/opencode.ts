@@ -44,7 +44,7 @@ function isDatabase(path: string): boolean {
   }
 }
 
-/** The table `session_message` alone proves nothing: 1.x creates it too, and leaves it empty. */
+/** The table `session_message` alone is no proof: 1.x also creates it, and leaves it empty. */
 function formsOf(database: OpenDatabase): readonly (1 | 2)[] {
   const has = (table: string, ...columns: readonly string[]): boolean => {
     const found = database.columns(table);

@@ -11,7 +11,7 @@ export type Format = AgentConfig["formatter"];
 /** The last frame of every `json` stream. */
 export const DONE = "[DONE]";
 
-/** Turns what happens into text, one item at a time. Pure but for what it remembers of the items before. */
+/** Turns what happens into text, one item at a time. Has no side effects, but remembers earlier items. */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];
   /** The rest of the output when the source has ended because the run is over, or because it waits. */

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import { type Handlers, sessionIn } from "../../request-context.ts";
 
-/** The name under which a browser saves a file: the last part of the path, without half characters. */
+/** The name under which a browser saves a file: the last part of the path, without lone surrogates. */
 function savedAs(filename: string): string {
   const last = filename.toWellFormed().split(/[\\/]/).at(-1) ?? "";
   return /^\.*$/.test(last) ? "file" : last;

@@ -51,8 +51,8 @@ export const sqlHandlers = {
 
 /**
  * Sends lines as they arrive. The first line has the columns, and the last line says how the statement ended: an answer
- * without it is incomplete. A slow reader does not slow the statement down, because a process waits behind it; the number
- * of unread bytes is limited.
+ * without it is incomplete. A slow reader does not slow down the statement, which occupies a process; the number of
+ * unread bytes is limited.
  */
 async function sendLines(
   parts: AsyncGenerator<SqlPart>,

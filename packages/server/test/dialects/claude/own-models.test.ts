@@ -69,7 +69,7 @@ describe.each([
     const { url } = models.home;
     const added = [
       await add("home/qwen3", {
-        settings: { adapter: "anthropic", model_name: "qwen3:8b", url, price: PRICE },
+        settings: { adapter: "anthropic", model_name: "qwen3:8b", url, price: PRICE, abilities: { caching: false } },
         key: KEYS.home,
       }),
       await add(WORK, { settings: { region: "eu-west-1", url: models.work.url }, key: KEYS.work }),
@@ -119,6 +119,9 @@ describe.each([
       );
       expect(seen.join("")).toContain("ANTHROPIC_UNIX_SOCKET");
       for (const key of Object.values(KEYS)) expect(seen.join("")).not.toContain(key);
+
+      // This one is said to have no cache, so Claude Code marks nothing for it.
+      expect(JSON.stringify(requests("home", "first").map(({ request }) => request))).not.toContain("cache_control");
 
       // Usage and price are counted under the name of the record.
       const { body: usage } = await server.call("GET", "/v1/usage?group_by=model");

@@ -10,7 +10,7 @@ import { createReaderThread } from "./reader-thread.ts";
 export interface HistoryOptions {
   readonly store: Store;
   readonly dataDir: string;
-  /** Claude Code's data directories; without them the usual ones of this user. */
+  /** Claude Code's data directories; undefined for the default ones of this user. */
   readonly roots: readonly string[] | undefined;
   readonly keys: readonly string[];
 }
