@@ -10,7 +10,7 @@ import { startEffectsServer } from "../kill/effects-server.ts";
 import { createRandom } from "../kill/random.ts";
 import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
-import { type Stall, longestStalls } from "./stalls.ts";
+import { type Stall, type StruckFault, longestStalls, longestWaits } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
 import { explainUnsettled } from "./unfinished-sessions.ts";
 
@@ -48,6 +48,9 @@ export interface ChaosOutcome {
   readonly worstStalls: readonly Stall[];
   /** The longest gaps in sessions of Claude Code, which need the start of a process. */
   readonly worstClaudeStalls: readonly Stall[];
+  /** The longest times until a request was accepted, with its retries, and until an event reached its reader. */
+  readonly worstRequests: readonly Stall[];
+  readonly worstDeliveries: readonly Stall[];
 }
 
 const SETTLE_MS = 90_000;
@@ -77,7 +80,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     const working = work(client, options, pace);
     // Errors are thrown where the promise is awaited.
     working.catch(() => undefined);
-    const { struck, outages } = await strike(cluster, options, say);
+    const faults = await strike(cluster, options, say);
     calm.abort();
     say("The faults are over.");
     const isSettled = await Promise.race([
@@ -92,7 +95,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       streams,
       claude,
       effects: effects.effects,
-      outages,
+      faults,
     });
     const ended = cluster.processes.filter(({ hasEnded }) => hasEnded()).map(({ name }) => endedByItself(name));
     const prompts = operations.filter(({ kind }) => kind === "prompt");
@@ -101,9 +104,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       accepted: prompts.filter(({ outcome }) => outcome === "ok").length,
       answered: streams.reduce((sum, { events }) => sum + events.filter(isEnd).length, 0),
       effects: effects.effects.length,
-      struck,
+      struck: faults.map(({ name }) => name),
       worstStalls,
       worstClaudeStalls,
+      worstRequests: longestWaits(client.requests, faults),
+      worstDeliveries: longestWaits(client.deliveries, faults),
     };
   } finally {
     await cluster.stop();
@@ -213,13 +218,16 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-async function strike(cluster: Cluster, options: ChaosOptions, say: (line: string) => void) {
+async function strike(
+  cluster: Cluster,
+  options: ChaosOptions,
+  say: (line: string) => void,
+): Promise<readonly StruckFault[]> {
   const random = createRandom(options.seed);
   const all = faultsOf(cluster, options).filter(
     ({ name }) => !options.only || options.only.some((part) => name.includes(part)),
   );
-  const struck: string[] = [];
-  const outages: { readonly from: number; to: number }[] = [];
+  const struck: StruckFault[] = [];
   let order = [...all];
   for (let n = 0; n < options.strikes; n++) {
     await sleep(random.between(...options.everyMs));
@@ -227,18 +235,16 @@ async function strike(cluster: Cluster, options: ChaosOptions, say: (line: strin
     const [fault] = order.splice(random.int(order.length), 1);
     if (!fault) break;
     say(fault.name);
-    struck.push(fault.name);
     const from = Date.now();
     await fault.strike();
-    if (fault.stopsStore) outages.push({ from, to: Date.now() });
+    struck.push({ name: fault.name, from, to: Date.now(), stopsStore: fault.stopsStore === true });
   }
-  return { struck, outages };
+  return struck;
 }
 
 async function judge(
   cluster: Cluster,
-  seen: Work &
-    Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly outages: Parameters<typeof longestStalls>[1] },
+  seen: Work & Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly faults: readonly StruckFault[] },
 ) {
   const store = await createPostgresStore({ url: cluster.places.postgres });
   try {
@@ -271,7 +277,7 @@ async function judge(
       const chosen = sessions.filter(({ sessionId }) => seen.claude.has(sessionId) === isClaude);
       return longestStalls(
         chosen.map(({ events }) => events),
-        seen.outages,
+        seen.faults,
       );
     };
     return {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -83,6 +84,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     workers: `http://127.0.0.1:${workers.port}`,
     model: { url: simulator.url, key: "sk-ant-simulated" },
     apiKey: API_KEY,
+    secretsKey: randomBytes(32).toString("base64"),
   };
   const processes: ClusterProcess[] = [];
   for (const [role, count] of [

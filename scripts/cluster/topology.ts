@@ -12,6 +12,8 @@ export interface Places {
   readonly workers: string;
   readonly model: { readonly url: string; readonly key: string };
   readonly apiKey: string;
+  /** Encrypts secrets in the store. Every process needs the same. */
+  readonly secretsKey: string;
 }
 
 /** One process of Skein. */
@@ -33,7 +35,9 @@ export function environmentOf({ role, port, endpointPort, dataDir }: Process, pl
     SKEIN_PORT: String(port),
     SKEIN_HOST: "127.0.0.1",
     SKEIN_DATA_DIR: dataDir,
+    SKEIN_ALLOWED_HOSTS: "localhost",
     SKEIN_API_KEY: places.apiKey,
+    SKEIN_SECRETS_KEY: places.secretsKey,
     SKEIN_STORE_URL: places.postgres,
     SKEIN_REDIS_URL: places.redis,
     SKEIN_FILES: `s3://${places.s3.bucket}`,

@@ -5,7 +5,7 @@ import { noRestate } from "../restate.ts";
 
 describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
   test(
-    "loses no prompt, repeats no effect and goes on while a worker, Restate, PostgreSQL and links break",
+    "a cluster loses no prompt, repeats no effect and continues while a worker, Restate, PostgreSQL and links fail",
     { timeout: 240_000 },
     async () => {
       const outcome = await runChaos({

@@ -27,7 +27,7 @@ describe("npm scripts that documents name exist, with their files", () => {
       name: run ?? own,
     })),
   );
-  test.each(named)("$page: npm's $name", ({ name }) => {
+  test.each(named)("$page names the npm script $name", ({ name }) => {
     expect(Object.keys(scripts)).toContain(name);
     const file = /[\w./-]+\.(?:ts|js)/.exec(scripts[name] ?? "")?.[0];
     if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
@@ -113,7 +113,7 @@ describe("code in documents is true", () => {
     [...text(page).matchAll(/```ts\n([^`]+)```/g)].map(([, code = ""], index) => ({ page, index, code })),
   );
 
-  test("it type-checks as it stands", { timeout: 120_000 }, () => {
+  test("code in documents type-checks", { timeout: 120_000 }, () => {
     // Inside the repository, so that package names are resolved as in the repository.
     const folder = mkdtempSync(join(root, "examples/.snippets-"));
     try {
@@ -142,7 +142,7 @@ describe("code in documents is true", () => {
     }
   });
 
-  test("that of the README is an example that runs", () => {
+  test("the code of the README is an example that runs", () => {
     const [readme] = snippets.filter(({ page }) => page === "./README.md");
     expect(text("examples/first-session.ts")).toContain(readme?.code ?? "nothing");
     const args = ["--conditions=@skein/source", "examples/first-session.ts"];
@@ -156,7 +156,7 @@ test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` 
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 
-test("a decision has a number of its own, which its title has too, and a line in the index of decisions", () => {
+test("each decision has a unique number, which is also in its title, and a line in the index of decisions", () => {
   const index = "docs/decisions/README.md";
   const decisions = inFolder("docs/decisions")
     .filter((page) => page !== index)

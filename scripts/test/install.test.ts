@@ -32,7 +32,7 @@ interface Manifest {
 
 const manifests = readdirSync(`${root}/packages`).map((folder) => json(`packages/${folder}/package.json`) as Manifest);
 
-test.each(manifests)("$name takes what its user has: ranges, and zod as a peer", ({ name, ...manifest }) => {
+test.each(manifests)("$name accepts its user's versions: ranges, and zod as a peer", ({ name, ...manifest }) => {
   const { dependencies = {}, peerDependencies = {} } = manifest;
   const pinned = Object.entries(dependencies).filter(
     ([other, range]) => !/^(@skein\/|skein$)/.test(other) && !range.startsWith("^"),

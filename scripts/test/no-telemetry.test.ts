@@ -38,7 +38,7 @@ function watch(...args: readonly string[]): Watched {
   };
 }
 
-test.skipIf(!canWatch)("a call to an address and a question for a name are seen", () => {
+test.skipIf(!canWatch)("a call to an address and a DNS query are detected", () => {
   // An address of the block that is reserved for documentation, and a name that never resolves.
   const code = `await fetch("http://192.0.2.7/").catch(() => {});
     await fetch("http://skein.invalid/").catch(() => {});`;
@@ -50,7 +50,7 @@ test.skipIf(!canWatch)("a call to an address and a question for a name are seen"
   expect(beyond.length === 0 || addresses.some((address) => beyond.includes(address))).toBe(true);
 });
 
-test.skipIf(!canWatch)("runs, a server, history and SQL call nothing but loopback", () => {
+test.skipIf(!canWatch)("runs, a server, history and SQL call only loopback", () => {
   const { stdout, addresses } = watch(join(import.meta.dirname, "processes/journey.ts"));
   expect(stdout.trim().split("\n")).toEqual([
     "run How much is 2+2?: 0",

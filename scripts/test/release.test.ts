@@ -77,7 +77,7 @@ test("the example of every package's README runs", async () => {
 describe("the changelog", () => {
   const before = "# Changelog\n\n## Unreleased\n\n- A thing.\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n";
 
-  test("gets a version and a day, and a new section above", () => {
+  test("the changelog gets a version and a date, and a new section above", () => {
     const after = releaseChangelog(before, "0.2.0", "2026-02-02");
     expect(after).toContain("## Unreleased\n\n## 0.2.0 (2026-02-02)\n\n- A thing.\n\n## 0.1.0");
     expect(unreleased(after)).toBe("");
@@ -88,11 +88,11 @@ describe("the changelog", () => {
     ["something that is not a version", before, "v2", '"v2" is not a version'],
     ["nothing to tell", before.replace("- A thing.\n", ""), "0.2.0", "is empty"],
     ["no section for what is new", "# Changelog\n", "0.2.0", "no section"],
-  ])("rejects %s", (_, changelog, version, sentence) => {
+  ])("the changelog rejects %s", (_, changelog, version, sentence) => {
     expect(() => releaseChangelog(changelog, version, "2026-02-02")).toThrow(sentence);
   });
 
-  test("of this repository can be released", () => {
+  test("the changelog of this repository can be released", () => {
     expect(unreleased(text("CHANGELOG.md")).length).toBeGreaterThan(100);
   });
 });
@@ -112,7 +112,7 @@ test("THIRD-PARTY-NOTICES.md is what `npm run notices` writes", async () => {
     expect(written).toContain(term);
 });
 
-test("only the server's package brings the notices, because only it contains the console", () => {
+test("only the server's package contains the notices, because only it contains the console", () => {
   const bringing = folders.filter((name) =>
     readManifest(join(root, "packages", name)).files?.includes("THIRD-PARTY-NOTICES.md"),
   );

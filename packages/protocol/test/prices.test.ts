@@ -5,7 +5,7 @@ import type { CallCost } from "../src/usage.ts";
 
 const none = { input_tokens: 0, output_tokens: 0 };
 
-test("the worked example of the framework's cost breakdown comes out to the micro-dollar", () => {
+test("the worked example of the framework's cost breakdown is exact to the micro-dollar", () => {
   const cost = priceCall("claude-sonnet-4-5", {
     input_tokens: 1900,
     output_tokens: 1300,
@@ -87,12 +87,12 @@ test("a long request of another agent's model has the rates of long requests, an
 describe("cache writes", () => {
   const split = { ephemeral_5m_input_tokens: 1_000_000, ephemeral_1h_input_tokens: 1_000_000 };
 
-  test("are priced by lifetime when the split adds up", () => {
+  test("cache writes are priced by lifetime if the parts add up", () => {
     const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 2_000_000, cache_creation: split });
     expect(cost?.cache_write_micros).toBe(6_250_000 + 10_000_000);
   });
 
-  test("are all of the five-minute kind when the split does not add up", () => {
+  test("cache writes are all five-minute writes if the parts do not add up", () => {
     const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 3_000_000, cache_creation: split });
     expect(cost?.cache_write_micros).toBe(3 * 6_250_000);
   });
@@ -122,7 +122,7 @@ test("web searches cost ten dollars a thousand", () => {
   expect(cost?.total_micros).toBe(10_000_000);
 });
 
-test("the exact parts add up to the total for every family and for odd numbers, and each is rounded by itself", () => {
+test("the exact parts add up to the total for every family and for odd numbers, and each is rounded separately", () => {
   for (const { family } of PRICES) {
     const cost = priceCall(family, {
       input_tokens: 7,
@@ -154,16 +154,16 @@ test("22,000 calls add up to the pico-dollar, whichever model they call", () => 
   }
 });
 
-test("a count that no call can have does not break a sum", () => {
+test("an impossible token count does not break a sum", () => {
   const cost = priceCall("claude-opus-4-7", { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 1, speed: "fast" });
   expect(Number.isSafeInteger(cost?.total_micros)).toBe(true);
 });
 
-test("counters that are missing, negative or not numbers count as nothing", () => {
+test("counters that are missing, negative or not numbers count as 0", () => {
   const broken = { input_tokens: -5, output_tokens: Number.NaN, cache_read_input_tokens: null, cache_creation: null };
   expect(priceCall("claude-opus-5", broken)?.total_micros).toBe(0);
 });
 
-test("the table says from when it is", () => {
+test("the price table has its date", () => {
   expect(PRICES_VERSION).toMatch(/^\d{4}-\d{2}-\d{2}$/);
 });

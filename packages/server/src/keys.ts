@@ -10,6 +10,9 @@ export const TenantName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "A tenant has 1 to 63 lower-case letters, digits or -.");
 
+/** The tenant of the operator, who decides what others may do. */
+export const OPERATOR = "default";
+
 const StoredKey = z.object({
   name: z.string(),
   /** Who is responsible for the key: a person or a team. */

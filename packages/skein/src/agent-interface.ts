@@ -99,6 +99,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Streams the run in progress until it is over or waits. Earlier events are left out. */
   follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | PartialDraft<Output>>;
   readonly sessions: () => Promise<Sessions>;
+  /** Closes the store and the model. Later calls of the agent are rejected with `closed`. */
   close(): Promise<void>;
 }
 

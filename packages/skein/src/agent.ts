@@ -39,12 +39,19 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
   const all = registrations(options);
   const [registered] = all;
   let opening: Promise<Opened> | undefined;
-  const openOnce = (): Promise<Opened> =>
-    (opening ??= open(options, all).catch((error: unknown) => {
+  let isClosed = false;
+  async function openOnce(): Promise<Opened> {
+    if (isClosed)
+      throw new KnownError(
+        "closed",
+        "This agent was closed. Call close() after the last run, or create another agent.",
+      );
+    return (opening ??= open(options, all).catch((error: unknown) => {
       // The next run tries again: the database may be available by then.
       opening = undefined;
       throw error;
     }));
+  }
 
   async function opened(): Promise<Opened> {
     const open = await openOnce();
@@ -149,6 +156,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     async close() {
       const open = opening;
       opening = undefined;
+      isClosed = true;
       // A caller has already got the error of a failed opening.
       await (await open?.catch(() => undefined))?.close();
     },

@@ -12,12 +12,12 @@ import {
   createSecrets,
   parseInput,
 } from "@skein/core";
-import { KnownError, ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
+import { KnownError, ModelSettings, givenPrice, isKnownError, providerOf } from "@skein/protocol";
 import { z } from "zod";
 import { claudeCodeModel, notForClaudeCode } from "./claude-code-model.ts";
 import { cloudModel } from "./cloud-models.ts";
 import { failingModel } from "./failing-model.ts";
-import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-providers.ts";
+import { PROVIDERS, isClaudeName, settingsOf } from "./model-providers.ts";
 import { type AddedModel, type ReachDeps, reachOf } from "./model-reach.ts";
 import type { OpenedToModels } from "./model-rules.ts";
 
@@ -94,14 +94,21 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const reading = new Map<string, Promise<void>>();
   const made = new Map<string, Model>();
+  /** The model that was last asked for by each name, and what it was made of. */
+  const asked = new Map<string, { settings: ModelSettings; own: AddedModel | undefined; model: Model }>();
   const objects = new Map<string, Model>();
 
   /** Models have no state: the model for the same settings is reused. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
+    // The same objects until the models are read again: a step asks for its model several times.
+    const last = asked.get(name);
+    if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
     const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
     if (made.size > MOST_MADE) made.clear();
+    if (asked.size > MOST_MADE) asked.clear();
     made.set(key, known);
+    asked.set(name, { settings, own, model: known });
     return known;
   }
 
@@ -147,7 +154,8 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
     const own = added.get(tenant)?.models.get(name);
     if (own) return { kind: "settings", settings: own.settings, own };
     if (isClaudeName(name) || deps.isGateway) return { kind: "claude" };
-    if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return { kind: "settings", settings: {}, own: undefined };
+    if (Object.hasOwn(PROVIDERS, providerOf(name) ?? ""))
+      return { kind: "settings", settings: NO_SETTINGS, own: undefined };
     return {
       kind: "unknown",
       problem: `There is no model "${name}". Add it with "skein models add ${name} --url URL", or in skein.config.ts.`,
@@ -193,6 +201,7 @@ type FoundModel =
   | { readonly kind: "unknown"; readonly problem: string };
 
 const MOST_MADE = 1000;
+const NO_SETTINGS: ModelSettings = {};
 
 /** Checks the settings of a model before they are stored. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {

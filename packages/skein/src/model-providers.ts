@@ -1,4 +1,4 @@
-import type { ModelSettings } from "@skein/protocol";
+import { type ModelSettings, providerOf } from "@skein/protocol";
 
 /** The address and the API of each known provider, so that the name of a model and a key are enough. */
 export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
@@ -30,13 +30,6 @@ export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   vllm: { adapter: "openai-compatible", url: "http://127.0.0.1:8000/v1" },
   "openai-compatible": { adapter: "openai-compatible" },
 };
-
-/** The prefix of a model's name: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
-export function providerOf(name: string): string | undefined {
-  const at = name.indexOf("/");
-  // Names of Bedrock profiles contain a slash, but no provider name.
-  return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
-}
 
 /** Whether a name means Claude: a name without a provider, or with the provider `anthropic`. */
 export function isClaudeName(name: string): boolean {

@@ -1,6 +1,6 @@
 import { type GuardedRequestOptions, isPublicAddress, urlProblem } from "@skein/adapters/tools";
-import { KnownError, type ModelSettings, isJsonKey } from "@skein/protocol";
-import { PROVIDERS, providerOf, settingsOf } from "./model-providers.ts";
+import { KnownError, type ModelSettings, isJsonKey, providerOf } from "@skein/protocol";
+import { PROVIDERS, settingsOf } from "./model-providers.ts";
 
 /** What the operator allows models that requests add. */
 export interface OpenedToModels {

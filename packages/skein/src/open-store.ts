@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type FileStore, type Store, createMemoryStore, keepLargeTexts } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
@@ -37,14 +38,14 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
     case "sqlite": {
       const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
       return named(pathIn(url, place), (file) => {
-        makeFolder(dirname(file));
+        makeStoreFolder(dirname(file), url);
         return createSqliteStore({ file, now });
       });
     }
     case "file": {
       const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
       return named(pathIn(url, place), (folder) => {
-        makeFolder(folder);
+        makeStoreFolder(folder, url);
         return createFilesystemStore({ folder, now });
       });
     }
@@ -61,6 +62,17 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
         `"${url}" is not a store. Expected memory:, sqlite:FILE, file:FOLDER or postgres://USER@HOST/DATABASE.`,
       );
   }
+}
+
+/** Creates the folder of a store, but not its parents: a typo in an address must not leave a tree of folders. */
+function makeStoreFolder(folder: string, url: string): void {
+  const parent = dirname(folder);
+  if (!existsSync(folder) && !existsSync(parent))
+    throw new KnownError(
+      "invalid",
+      `"${url}": the folder ${parent} does not exist. Create it, or correct the address.`,
+    );
+  makeFolder(folder);
 }
 
 /** Adds the path to a store's error, which does not name the file. */

@@ -35,7 +35,7 @@ function configFolder(): string {
   return folder;
 }
 
-test("every file of a session goes, those of others stay, and a link is not followed", () => {
+test("every file of a session is removed, those of other sessions stay, and links are not followed", () => {
   const folder = configFolder();
   const outside = configFolder();
   symlinkSync(outside, join(folder, "plugins"));
@@ -46,14 +46,14 @@ test("every file of a session goes, those of others stay, and a link is not foll
   for (const file of filesOf(GONE)) expect([file, existsSync(join(outside, file))]).toEqual([file, true]);
 });
 
-test("sessions whose files nobody changed for an hour are found", () => {
+test("sessions whose files have not changed for an hour are found", () => {
   const folder = configFolder();
   expect(abandonedSessions(folder, Date.now())).toEqual([]);
   utimesSync(join(folder, "image-cache", GONE), 0, 0);
   expect(abandonedSessions(folder, Date.now())).toEqual([GONE]);
 });
 
-test("a server that starts removes the folders that a killed server left, and no others", async () => {
+test("a server that starts removes the folders that a killed server left, and no other folders", async () => {
   const left = join(tmpdir(), `claude-resume-${GONE}`);
   const used = join(tmpdir(), `claude-resume-${KEPT}`);
   const foreign = join(tmpdir(), "claude-resume-of-another-program");
@@ -67,7 +67,7 @@ test("a server that starts removes the folders that a killed server left, and no
   expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
 });
 
-test("the folder of hidden arguments goes with the last of them", () => {
+test("the folder of hidden arguments is removed with the last of them", () => {
   const folder = join(configFolder(), "hidden");
   const hide = () => hideArguments(["--settings", '{"a":1}'], folder);
   const [first, second] = [hide(), hide()];

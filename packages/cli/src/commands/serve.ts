@@ -76,18 +76,26 @@ export function greeting(
     hasConsole,
     walls,
   }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> & Partial<Pick<RunningServer, "metricsUrl">>,
-  settings: Pick<ServeSettings, "storeUrl">,
+  settings: Pick<ServeSettings, "storeUrl"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
   isTerminal: boolean,
 ): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
   const login = isTerminal && key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
+  const parts = `  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
+  Store    ${withoutPassword(settings.storeUrl)}
+  Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}`;
+  const metrics = metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`;
+  if (settings.engine?.role === "worker")
+    return `Skein runs sessions as a worker. ${url} has only /health, /ready and /metrics.
+
+${parts}${metrics}
+
+Stop it with Ctrl-C. Another worker continues with its sessions.`;
   return `Skein listens on ${url}
 
-  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
-  Store    ${withoutPassword(settings.storeUrl)}
-  Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}
+${parts}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
-  ${hasConsole ? "Console " : "Reference"} ${url}/${metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`}
+  ${hasConsole ? "Console " : "Reference"} ${url}/${metrics}
 
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'

@@ -77,7 +77,8 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
 
   return {
     ...store,
-    async append(sessionId, events, options) {
+    async append(sessionId, given, options) {
+      const events = given.map(withoutMark);
       // Most appends have no large text.
       const stored = await Promise.all(events.map((event) => moved(sessionId, event)));
       const changed = events.filter((event, n) => event !== stored[n]);
@@ -122,6 +123,16 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
       await files?.deleteSession?.(sessionId).catch(report);
     },
   };
+}
+
+/**
+ * The event without the mark of moved texts. Only this store sets the mark: an imported log that had it would name texts
+ * that are in no file, and nobody could read that session or copy the store.
+ */
+function withoutMark(event: NewEvent): NewEvent {
+  if (!(MOVED in event.data)) return event;
+  const { [MOVED]: _, ...data } = event.data as JsonObject;
+  return { ...event, data } as NewEvent;
 }
 
 /** Whether texts of a stored event were moved. */
@@ -183,8 +194,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       if (found.size === 0) return value;
       await forEach([...found], async ([hash, place]) => {
         const text = await fetched(sessionId, hash).catch((error: unknown) => {
+          if (!mustBeThere && isKnownError(error, "not_found", "invalid")) return place;
           if (!isKnownError(error, "not_found")) throw error;
-          if (!mustBeThere) return place;
           throw new KnownError(
             "store_corrupt",
             `A large text of session ${sessionId} is not where files are kept: ${nameOf(hash)}. Restore the folder or bucket of SKEIN_FILES.`,

@@ -1,4 +1,4 @@
-import { type KeyPolicy, type Policy, isHostAmong, policyOf } from "./policy.ts";
+import { type KeyPolicy, type Policy, isHostAmong, policyOf, tenantRules } from "./policy.ts";
 
 /** What a server has that its policy may name. */
 export interface KnownNames {
@@ -50,7 +50,7 @@ function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | 
 /** A key of a tenant, named TENANT/NAME, cannot have more than its tenant. */
 function overTenant(name: string, rules: KeyPolicy, tenants: Policy["tenants"]): string | undefined {
   const [tenant = "", key] = name.split("/");
-  const all = key === undefined ? undefined : (tenants[tenant] ?? tenants["*"]);
+  const all = key === undefined ? undefined : tenantRules({ tenants }, tenant);
   for (const cap of ["concurrentRuns", "spendPerDayUsd"] as const) {
     const [own, most] = [rules[cap], all?.[cap]];
     if (own !== undefined && most !== undefined && own > most)

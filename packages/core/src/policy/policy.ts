@@ -71,6 +71,15 @@ export function policyOf(policy: Policy, key: { readonly name: string; readonly 
   return { ...general, ...keys[key.name], ...keys[`${key.tenant}/${key.name}`] };
 }
 
+/** What all keys of a tenant may use together; undefined if there is no such rule. */
+export function tenantRules(
+  { tenants }: Pick<Policy, "tenants">,
+  tenant: string,
+): Policy["tenants"][string] | undefined {
+  // Every object has a "constructor", which a tenant may be named after.
+  return Object.hasOwn(tenants, tenant) ? tenants[tenant] : tenants["*"];
+}
+
 /** Whether a list of a policy has this name; a missing list contains every name. */
 export function isAmong(patterns: readonly string[] | undefined, name: string): boolean {
   return (

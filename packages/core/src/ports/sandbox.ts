@@ -48,6 +48,11 @@ export interface SandboxPlace {
   readonly path: string;
   readonly access: "read" | "write";
   readonly inside?: string;
+  /**
+   * Device and inode of the folder that is meant, as `66:1234`. If the path leads elsewhere by the time the sandbox is
+   * made, because another program replaced the folder by a link, the program does not start.
+   */
+  readonly identity?: string | undefined;
 }
 
 /** Limits of a program. A limit that is left out is not enforced. */

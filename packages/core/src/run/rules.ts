@@ -9,7 +9,7 @@ import {
   priceCall,
   textOf,
 } from "@skein/protocol";
-import type { CallState, QueuedPrompt, RunState, SessionState } from "../log/state.ts";
+import { type CallState, type QueuedPrompt, type RunState, type SessionState, statusOf } from "../log/state.ts";
 
 /**
  * The rules of a run, whichever runtime drives it: which prompt is next, when and why a run ends, and the result of a
@@ -42,6 +42,13 @@ export function nextPrompt({ queue }: Pick<SessionState, "queue">): QueuedPrompt
 /** Whether the run was cancelled, or an interrupting prompt waits. */
 export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequested }: RunState): boolean {
   return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
+}
+
+/** The run that has something to do. A run that only has to be ended, or waits for somebody, has not. */
+export function runToDrive(state: SessionState): string | undefined {
+  const { run } = state;
+  if (!run) return nextPrompt(state)?.run_id;
+  return isCancelled(state, run) || statusOf(state) === "awaiting" ? undefined : run.runId;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Policy } from "../policy/policy.ts";
-import { policyOf } from "../policy/policy.ts";
+import { policyOf, tenantRules } from "../policy/policy.ts";
 
 /** The key, agent and tenant of a run, on which its caps depend. */
 export interface RunOwner {
@@ -33,7 +33,7 @@ const PICOS_PER_DOLLAR = 1_000_000_000_000;
 /** The caps that count for a run: its key's, its agent's, its tenant's. */
 export function capsOf(policy: Policy, { tenant, keyName, agentName }: RunOwner): readonly Cap[] {
   const ofKey = keyName === null ? undefined : policyOf(policy, { name: keyName, tenant });
-  const ofTenant = policy.tenants[tenant] ?? policy.tenants["*"];
+  const ofTenant = tenantRules(policy, tenant);
   return [
     capOf({ scope: `key:${tenant}/${keyName}`, kind: "key", name: keyName ?? "" }, ofKey),
     capOf({ scope: `agent:${tenant}/${agentName}`, kind: "agent", name: agentName }, policy.agents[agentName]),

@@ -44,7 +44,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect(carried()).toEqual(JSON.parse(JSON.stringify(said)));
     });
 
-    test("does not carry a message back to its sender, to other channels, or to a listener that has left", async () => {
+    test("does not carry a message back to its sender, to other channels, or to a listener that has unsubscribed", async () => {
       const heard = await hears(b, "c", a);
       const own: unknown[] = [];
       const others: unknown[] = [];
@@ -59,7 +59,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect([own, others, left.filter((words) => words === "last")]).toEqual([[], [], []]);
     });
 
-    test("has a name for each machine", () => {
+    test("each machine has its own name", () => {
       expect(a.instance).not.toBe(b.instance);
     });
 
@@ -107,7 +107,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect([seen, late, own]).toEqual([whole, whole, whole]);
       });
 
-      test("drafts of the next answer start anew, and cleared drafts are not shown to later readers", async () => {
+      test("drafts of the next answer start again, and cleared drafts are not shown to later readers", async () => {
         const seen = reader(read);
         await expect
           .poll(() => {

@@ -165,7 +165,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     });
   });
 
-  test("adds up what runs used by day, model, agent and session, between two moments", async () => {
+  test("adds up the usage of runs by day, model, agent and session, between two times", async () => {
     const { store, ids } = fixture();
     const done = await fixture().created();
     await done.toolTurn("one");

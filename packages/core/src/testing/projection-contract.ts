@@ -8,7 +8,7 @@ import type { StoreFixture } from "./store-fixture.ts";
 
 /** Rows derived from a log are the same as those that the reference store derives from that log. */
 export function describeProjections(fixture: () => StoreFixture): void {
-  test("shows a new session as the one who created it was told", async () => {
+  test("shows a new session as its creator was told", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
     const sessions = createSessions({ store: fixture().store });
     const created = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { user: "ada" } });
@@ -60,7 +60,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     });
   });
 
-  test("numbers a message when it enters the transcript, not when it was accepted", async () => {
+  test("numbers a message when it enters the transcript, not when it is accepted", async () => {
     const script = await fixture().created();
     const early = await script.prompt("queued while the other runs");
     await script.toolTurn("first to run");
@@ -69,7 +69,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(items.some(({ id }) => id === early.messageId)).toBe(false);
   });
 
-  test("derives the same rows as the reference store from every fact there is", async () => {
+  test("derives the same rows as the reference store from every type of fact", async () => {
     const reference = createMemoryStore();
     const views = [];
     for (const store of [fixture().store, reference]) {
@@ -81,7 +81,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("a log that begins with its first step has the rows that it would have step by step", async () => {
+  test("a log that is written in one append has the same rows as step by step", async () => {
     const reference = createMemoryStore();
     const views = [];
     const { store } = fixture();
@@ -96,7 +96,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("refuses a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
+  test("rejects a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     const checkpoint = (): Fact => ({
@@ -146,7 +146,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(runs.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("forks at any message without touching the parent, and a fork outlives it", async () => {
+  test("forks at any message without changing the parent, and a fork survives its parent", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const script = await fixture().created();

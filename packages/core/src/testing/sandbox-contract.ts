@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -59,7 +60,7 @@ export function describeSandbox(
       return { out, err, ...end };
     }
 
-    test("what it says about its walls is what the test expects", () => {
+    test("the sandbox reports the walls that the test expects", () => {
       const { files, network, processes, kernelCalls } = sandbox.walls;
       const stands = { files, network, processes, kernelCalls };
       const expected = Object.fromEntries(
@@ -77,7 +78,7 @@ export function describeSandbox(
       expect(await started.ended).toEqual({ code: 7, signal: null });
     });
 
-    test("a program has the environment and the folder it was given, and nothing of the server's", async () => {
+    test("a program has the environment and the folder it was given, and none of the server's", async () => {
       const { out } = await run("pwd; env | cut -d= -f1 | sort | tr '\\n' ' '", {
         env: { PATH: "/usr/bin:/bin", OWN: "1" },
       });
@@ -89,12 +90,26 @@ export function describeSandbox(
       ]);
     });
 
-    test("a program that is not there has exit code 127, and a place that is not there is a sentence", async () => {
+    test("a missing program has exit code 127, and a missing place is an error with a sentence", async () => {
       expect(await shell("", { command: "/no/such/program", args: [] }).ended).toMatchObject({ code: 127 });
       if (!sandbox.walls.files) return;
       expect(() => shell("", { places: [{ path: "/no/such/place", access: "read" }] })).toThrow(
         "/no/such/place is not there",
       );
+    });
+
+    test("a program does not start in a folder that was replaced by a link after it was chosen", async () => {
+      if (!sandbox.walls.files) return;
+      const chosen = join(outside, "chosen");
+      mkdirSync(chosen);
+      const { dev, ino } = statSync(chosen, { bigint: true });
+      const more = { cwd: chosen, places: [{ path: chosen, access: "write", identity: `${dev}:${ino}` } as const] };
+      expect(await run("echo began", more)).toMatchObject({ out: "began\n", code: 0 });
+      rmSync(chosen, { recursive: true });
+      symlinkSync(outside, chosen);
+      const { out, err, code } = await run("echo began; cat secret", more);
+      rmSync(chosen);
+      expect([out, err, code]).toEqual(["", expect.stringContaining("was replaced by another one"), 125]);
     });
 
     test("a signal reaches the program, which can answer it", async () => {
@@ -106,7 +121,7 @@ export function describeSandbox(
       expect(said()).toContain("told");
     });
 
-    test("SIGKILL ends the program and what it started", async () => {
+    test("SIGKILL ends the program and everything that it started", async () => {
       const beat = join(cwd, "beat");
       const started = shell(`while :; do date +%N > ${beat}; sleep 0.02; done & trap '' TERM; wait`);
       await expect.poll(() => existsSync(beat), SOON).toBe(true);
@@ -115,7 +130,7 @@ export function describeSandbox(
       await silent(beat);
     });
 
-    test("a program that is not allowed to go on ends by itself", async () => {
+    test("a program without further permission to run ends by itself", async () => {
       const started = shell("while :; do sleep 0.02; done", { goodForMs: 60_000 });
       started.allow(50);
       expect((await started.ended).code).not.toBe(0);

@@ -38,7 +38,7 @@ function rolloutIn(folder: string): string {
   return join(folder, names.find((name) => name.endsWith("0a.jsonl")) ?? "");
 }
 
-test("watch tells of a line that another agent appends", async () => {
+test("watch reports a line that another agent appends", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const stop = new AbortController();
@@ -54,7 +54,7 @@ test("watch tells of a line that another agent appends", async () => {
   expect(seen.join("")).toContain("0198c0de-0000-7000-8000-00000000000a");
 });
 
-test("the archive keeps sessions of another agent that are gone, and doubles none that is there", async () => {
+test("the archive keeps deleted sessions of another agent, and does not duplicate existing ones", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const archiveFolder = join(temporaryFolder(), "archive");
@@ -74,7 +74,7 @@ test("the archive keeps sessions of another agent that are gone, and doubles non
   expect(new Set(left.map(({ source }) => source))).toEqual(new Set(["codex"]));
 });
 
-test("blocks of five hours, search and the index take in every agent, and sources chooses among them", async () => {
+test("blocks of five hours, search and the index include every agent, and `sources` selects among them", async () => {
   const agents = [agentData("codex"), agentData("opencode"), agentData("gemini"), agentData("pi")];
   const config = await libraryOf(agents);
   const { blocks, bySource, totals } = await getUsage({ ...config, timeZone: "UTC" });
@@ -109,7 +109,7 @@ test("a session with a clock in the future is listed first, counted once and hid
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(whole.totals);
 });
 
-test("a folder that several agents claim: each session is read once, by the agent that wrote it", async () => {
+test("in a folder that several agents claim, each session is read once, by the agent that wrote it", async () => {
   const agents = [agentData("codex"), agentData("pi")] as const;
   const shared = temporaryFolder();
   for (const { roots } of agents) for (const root of roots) cpSync(root, shared, { recursive: true });
@@ -135,7 +135,7 @@ test("the same folder of two agents is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is carried over, files that it names and that are not there are told", async () => {
+test("before a session is carried over, missing files that it names are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");

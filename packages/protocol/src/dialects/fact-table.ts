@@ -311,18 +311,21 @@ export function runLogs(events: readonly Event[], runId: string): readonly Actio
 
 /** The value of the first of these keys that has a number. */
 function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly string[]): number | null {
-  return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
+  const key = keys.find((name) => typeof data[name] === "number");
+  return key === undefined ? null : (data[key] as number);
 }
 
 /** The agent_runs row of a fact: what `action_data` holds. */
 export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(row.data).map(([key, pick]) => [key, picked(pick, data)]));
+  const shown: Record<string, unknown> = {};
+  for (const key in row.data) shown[key] = picked(row.data[key] ?? "", data);
+  return shown;
 }
 
 function picked(pick: string, data: Readonly<Record<string, unknown>>): unknown {
   if (pick.startsWith("=")) return pick === "=true" ? true : pick.slice(1);
   if (pick.startsWith("!")) return data[pick.slice(1)] !== true;
-  const [key = "", inner] = pick.split(".");
-  if (inner === undefined) return data[key] ?? null;
-  return (data[key] as Record<string, unknown> | undefined)?.[inner] ?? null;
+  const dot = pick.indexOf(".");
+  if (dot === -1) return data[pick] ?? null;
+  return (data[pick.slice(0, dot)] as Record<string, unknown> | undefined)?.[pick.slice(dot + 1)] ?? null;
 }

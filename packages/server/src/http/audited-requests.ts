@@ -1,5 +1,6 @@
 import { type RouteName, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { OPERATOR } from "../keys.ts";
 import type { ServerContext } from "../request-context.ts";
 
 /** Requests that are always in the audit log, whatever their result, with the name of their action. */
@@ -37,9 +38,6 @@ declare module "fastify" {
     problem: { readonly code: string; readonly message: string } | undefined;
   }
 }
-
-/** The tenant whose audit log has entries that belong to no tenant. */
-const OPERATOR_TENANT = "default";
 
 /** Codes of rejections by the operator's rules or the sandbox. They are recorded in the audit log on every route. */
 export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
@@ -80,7 +78,8 @@ export function auditRequests(
       const minute = Math.floor(now() / 60_000);
       if (!principal && problem?.code === "unauthorized" && sentKey(request) && minute !== wrongKeyMinute) {
         wrongKeyMinute = minute;
-        await audit.append(OPERATOR_TENANT, { ...entry, action: "key.wrong", outcome: "refused" });
+        // An entry that belongs to no tenant is in the log of the operator.
+        await audit.append(OPERATOR, { ...entry, action: "key.wrong", outcome: "refused" });
       }
     } catch (error) {
       report(error);

@@ -1,4 +1,4 @@
-import type { Store, Telemetry } from "@skein/core";
+import type { Store, Telemetry, TelemetrySpan } from "@skein/core";
 import type { Event } from "@skein/protocol";
 import { type TraceParent, type TracedRun, endsSpan, parseTraceParent, spanOf } from "./run-spans.ts";
 
@@ -61,7 +61,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     const [created] = await store.read(sessionId, { limit: 1 });
     if (created?.event_type !== "session.created") return undefined;
     const { agent_id: id, agent_version: version, agent } = created.data;
-    remembered(agents, sessionId, { id, version, name: agent.name });
+    remembered(agents, sessionId, { id, version, name: agent.name, model: agent.model });
     return agents.get(sessionId);
   }
 
@@ -74,7 +74,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     const span =
       agent && spanOf(event, { runId, events: [...events, event], agent, parent, withContent: traceContent });
     if (span) told.span(span);
-    if (event.event_type === "step.generated") tellCall(event, span ? span.endMs - span.startMs : undefined);
+    if (event.event_type === "step.generated" && span) tellCall(event, span);
     if (event.event_type !== "session.completed" && event.event_type !== "session.failed") return;
     const outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
     told.value({ name: "skein.runs", kind: "counter", unit: "{run}", value: 1, attributes: { outcome } });
@@ -84,10 +84,10 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     if (parent) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
   }
 
-  function tellCall({ data }: Extract<Event, { event_type: "step.generated" }>, tookMs: number | undefined): void {
+  function tellCall({ data }: Extract<Event, { event_type: "step.generated" }>, span: TelemetrySpan): void {
     const attributes = {
       "gen_ai.operation.name": "chat",
-      "gen_ai.provider.name": "anthropic",
+      "gen_ai.provider.name": span.attributes["gen_ai.provider.name"] ?? "",
       "gen_ai.response.model": data.model,
     };
     for (const [type, value] of [
@@ -101,14 +101,13 @@ export function createTracing({ store, telemetry, traceContent = false, report }
         value,
         attributes: { ...attributes, "gen_ai.token.type": type },
       });
-    if (tookMs !== undefined)
-      told.value({
-        name: "gen_ai.client.operation.duration",
-        kind: "histogram",
-        unit: "s",
-        value: tookMs / 1000,
-        attributes,
-      });
+    told.value({
+      name: "gen_ai.client.operation.duration",
+      kind: "histogram",
+      unit: "s",
+      value: (span.endMs - span.startMs) / 1000,
+      attributes,
+    });
   }
 
   const stop = store.onNews((_, events) => {

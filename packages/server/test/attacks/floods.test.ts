@@ -67,7 +67,7 @@ test("80 runs with a slow tool leave places for another tenant, and the other ru
   expect(await settled(flood, last)).toMatchObject({ status: "completed" });
 });
 
-test("a tenant that opens every stream it can leaves some for another", async () => {
+test("a tenant that opens every stream it can leaves some for another tenant", async () => {
   const { server, flood, keys } = await twoTenants({ limits: { allStreams: 40 } });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());

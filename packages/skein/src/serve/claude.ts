@@ -135,6 +135,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
       },
       refusal,
       bypass: settings.bypassPermissions,
+      hasSandboxRules: rules.hasSandboxRules,
       processes: async () => runtime?.figures(),
       async offer(options, { tenant, name, scopes }) {
         const request = { tenant, sessionId: crypto.randomUUID() };

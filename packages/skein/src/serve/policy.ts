@@ -14,6 +14,7 @@ import {
   explainPolicy,
   policyOf,
   policyProblem,
+  tenantRules,
 } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { KeyInfo, Keys, Principal, WallsState } from "@skein/server";
@@ -30,12 +31,16 @@ interface PolicyKey {
 /** The operator's rules as they apply now. The sandbox depends on who can reach the server, which changes while it runs. */
 export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
+  /** Whether there are rules for keys of this name. */
+  hasKey(name: string): boolean;
   /** What all keys of a tenant may use together; undefined if there is no such rule. */
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
   /** The strictest mode of any key: used for sessions of the loop, which do not record the key that created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
+  /** Whether keys have rules of their own about the sandbox. */
+  readonly hasSandboxRules: boolean;
   /** Whether several tenants have keys, as of the last lookup, which is repeated after two seconds. */
   isShared(): boolean;
   /** Whether any rule caps how many runs are in progress. */
@@ -77,6 +82,7 @@ export async function explainKey(
     sandbox: await rules.sandbox({ name, tenant }),
     sandboxProblem: "problem" in found ? found.problem : undefined,
     isOpened: claude.keys.includes(name),
+    opened: { folders: [...Object.keys(claude.folders), ...claude.roots], hosts: claude.hosts },
   });
 }
 
@@ -124,7 +130,9 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 
   return {
     of: (key) => policyOf(policy, key),
-    ofTenant: (tenant) => policy.tenants[tenant] ?? policy.tenants["*"],
+    hasSandboxRules: Object.values(policy.keys).some(({ sandbox }) => sandbox !== undefined),
+    hasKey: (name) => Object.hasOwn(policy.keys, name),
+    ofTenant: (tenant) => tenantRules(policy, tenant),
     capsRuns: rules.some(({ concurrentRuns }) => concurrentRuns !== undefined),
     hasCaps: rules.some((rule) => rule.concurrentRuns !== undefined || rule.spendPerDayUsd !== undefined),
     capsOf: (owner) => capsOf(policy, owner),

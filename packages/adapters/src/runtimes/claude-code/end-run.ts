@@ -21,7 +21,7 @@ import { optionsOf } from "./options.ts";
 import type { RecordOptions } from "./record-messages.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** The run ends as Claude Code said: `is_error` decides, never `subtype`. */
+/** The run ends as Claude Code reported: `is_error` decides, never `subtype`. */
 export function endRun(
   said: SDKResultMessage,
   batch: Batch,
@@ -87,7 +87,7 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   batch.add(runFailed(state.run, { ...end, now, result }));
 }
 
-/** The model has given its final answer, and only the end of the run is missing. */
+/** Completes a run whose model has given its final answer, so that only the end is missing. */
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;
@@ -121,7 +121,7 @@ function untypedEnd({ state }: Batch, output: unknown): RunEnd | undefined {
   return endWith({ code: "validation_failed", message });
 }
 
-/** The answer of an agent with an output_schema, as JSON: the same as the loop's. */
+/** The answer of an agent with an output_schema, as JSON: in the same form as the loop's. */
 function typedText({ state }: Batch, output: unknown): string | undefined {
   return state.agent?.output_schema && output !== undefined ? JSON.stringify(output) : undefined;
 }
@@ -140,7 +140,7 @@ function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown
   return call?.input;
 }
 
-/** Why a run ends with an error, as Claude Code said. */
+/** Why a run ends with an error, as Claude Code reported it. */
 function endOf(result: SDKResultMessage): RunEnd {
   const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
   switch (result.subtype) {

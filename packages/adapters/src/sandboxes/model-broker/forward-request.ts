@@ -3,7 +3,7 @@ import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { renameModel } from "./rename-model.ts";
 import type { Upstream } from "./upstream.ts";
-import { type AnswerTap, tapAnswer } from "./usage-of-answer.ts";
+import { type AnswerTap, type AskedAnswer, tapAnswer, usageOfCut } from "./usage-of-answer.ts";
 
 export interface Forwarded extends AnswerTap {
   readonly request: IncomingMessage;
@@ -11,30 +11,32 @@ export interface Forwarded extends AnswerTap {
   readonly body: Uint8Array<ArrayBuffer>;
   /** Path and query. */
   readonly path: string;
+  readonly asked: AskedAnswer;
   readonly signal: AbortSignal;
   /** The name that the program has for the model, if its server has another one: the answer gets this name. */
   readonly nameInAnswer?: string | undefined;
 }
 
-/** Headers that belong to one connection, or to the program's own credentials. */
-const NOT_PASSED_ON = new Set([
-  "host",
+/**
+ * Headers of a request that are sent on. Others could mean something to the provider or to a gateway in front of it,
+ * such as whose account pays.
+ */
+const PASSED_ON = /^(?:accept|content-type|user-agent|x-app|anthropic-.*|x-stainless-.*|x-claude-.*)$/;
+
+/** Headers of an answer that belong to its connection or to the account. */
+const NOT_RETURNED = new Set([
   "connection",
   "keep-alive",
   "transfer-encoding",
   "upgrade",
   "content-length",
-  "x-api-key",
-  "authorization",
-  "accept-encoding",
   "content-encoding",
-  "proxy-authorization",
-  "cookie",
+  "set-cookie",
 ]);
 
-/** Sends a request on with the real credentials, and the answer back as it comes. */
+/** Forwards a request with the real credentials, and passes the answer back as it arrives. */
 export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): Promise<void> {
-  const { request, response, body, path, signal, nameInAnswer } = forwarded;
+  const { request, response, body, path, signal, asked, nameInAnswer } = forwarded;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   let answer: Response;
@@ -47,6 +49,7 @@ export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): 
       signal: AbortSignal.any([signal, gone.signal]),
     });
   } catch (error) {
+    if (gone.signal.aborted || signal.aborted) forwarded.onUsage(usageOfCut(asked));
     if (gone.signal.aborted) return;
     const reason = signal.aborted ? "the run is over" : reasonOf(error);
     response.writeHead(502, { "content-type": "application/json" });
@@ -58,18 +61,18 @@ export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): 
     );
     return;
   }
-  const headers = [...answer.headers].filter(([name]) => !NOT_PASSED_ON.has(name) && name !== "set-cookie");
+  const headers = [...answer.headers].filter(([name]) => !NOT_RETURNED.has(name));
   response.writeHead(answer.status, Object.fromEntries(headers));
   if (!answer.body) return void response.end();
   const type = answer.headers.get("content-type") ?? "";
   const renamed = nameInAnswer === undefined ? new PassThrough() : renameModel(type, nameInAnswer);
-  await pipeline(Readable.fromWeb(answer.body), renamed, tapAnswer(type, forwarded), response).catch(() =>
+  await pipeline(Readable.fromWeb(answer.body), renamed, tapAnswer(answer, forwarded), response).catch(() =>
     response.destroy(),
   );
 }
 
 function passedOn({ headers }: IncomingMessage): Record<string, string> {
-  const kept = Object.entries(headers).filter(([name, value]) => typeof value === "string" && !NOT_PASSED_ON.has(name));
+  const kept = Object.entries(headers).filter(([name, value]) => typeof value === "string" && PASSED_ON.test(name));
   return Object.fromEntries(kept) as Record<string, string>;
 }
 

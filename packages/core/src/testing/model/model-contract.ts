@@ -126,14 +126,14 @@ export function describeModel(
       expect(under.model().prepare({ ...first, turns }).leftOut).toEqual([]);
     });
 
-    test("the same call is prepared the same in two models, and its request begins as the one before", async () => {
+    test("the same call is prepared the same in two models, and its request begins like the previous one", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING]);
       const body = JSON.stringify(under.model().prepare(first));
       expect(JSON.stringify(under.model().prepare(structuredClone(first)))).toBe(body);
     });
 
-    test("counts are those of the provider to the token: what was cached is not counted as input again", async () => {
+    test("counts are those of the provider exactly: cached tokens are not counted as input again", async () => {
       const { under, call } = await world();
       const long = call([{ text: "Once." }], { system: "z".repeat(8000) });
       await ask(under.model(), long);
@@ -168,7 +168,7 @@ export function describeModel(
       ...(exceptions.streamError === undefined
         ? [["an error in the middle", { streamError: { afterChunks: 2, type: "overloaded_error" } }] as const]
         : []),
-    ] as const)("%s is no answer, and is asked for once", async (_, fault) => {
+    ] as const)("%s is not an answer, and is requested once", async (_, fault) => {
       const { under, call } = await world();
       await failing(under.model(), call([{ ...EVERYTHING, ...fault }]));
       expect(under.asked()).toHaveLength(1);
@@ -200,7 +200,7 @@ export function describeModel(
       },
     );
 
-    test("a context that is too long has its own code, whatever the provider calls it", async () => {
+    test("a context that is too long has its own code, whatever the provider's error is", async () => {
       const { under, call } = await world();
       const message =
         "This model's maximum context length is 10 tokens; the prompt is too long for the context window.";
@@ -209,7 +209,7 @@ export function describeModel(
       expect({ code: failure.code, retryable }).toEqual({ code: "context_window_exceeded", retryable: false });
     });
 
-    test("the signal ends a request at once, before its answer and in the middle of it", async () => {
+    test("the signal ends a request at once, before its answer or in the middle of it", async () => {
       for (const hang of [true, { afterChunks: 2 }]) {
         const { under, call } = await world();
         const stop = new AbortController();
@@ -287,7 +287,7 @@ export function describeModel(
       expect([shown, leftOut.length]).toEqual(exceptions.images === undefined ? [2, 0] : [0, 2]);
     });
 
-    test("tools that may not be used stay in the request with the calls before", async () => {
+    test("tools that may not be used stay in the request with the earlier calls", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "In short." }]);
       const { reply } = await ask(under.model(), first);

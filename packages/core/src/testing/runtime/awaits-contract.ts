@@ -124,7 +124,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("an approval with another input runs the call with that one", async () => {
+  test("an approval with another input runs the call with that input", async () => {
     const { under, host } = fixture();
     const [asked, approved] = [fixture().name(), fixture().name()];
     const prompted = await fixture().run([{ tools: [under.calls.effect(asked)] }, { text: "So: $LAST" }], {
@@ -159,7 +159,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("a prompt that waits behind a question has its own run after it, and one that interrupts ends it", async () => {
+  test("a prompt that queues behind a question gets its own run afterwards, and an interrupting prompt ends the waiting run", async () => {
     const { under, host } = fixture();
     const prompted = await fixture().run([{ tools: [under.calls.question("Which yarn?")] }, { text: "So: $LAST" }]);
     const { sessionId } = prompted;

@@ -36,7 +36,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     expect(fixture().under.asked(prompted.label)).toEqual([]);
   }
 
-  test("a run ends when its money is spent, each call having its result; the next run has money of its own", async () => {
+  test("a run ends when its budget is spent, with a result for each call; the next run has its own budget", async () => {
     const prompted = await fixture().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);

@@ -78,7 +78,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
         takenOver(place, "told"));
   else
     test.each(["told", "untold"] as const)(
-      "a session that is taken over after any one fact of a tool turn ends well, the first worker being %s",
+      "a session that is taken over after any single fact of a tool turn ends well (the first worker is %s)",
       async (loss) => {
         const all = await undisturbed();
         expect(all.length).toBeGreaterThan(10);

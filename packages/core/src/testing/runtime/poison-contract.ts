@@ -90,7 +90,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     expect(fixture().under.asked(prompted.label)).toHaveLength(1);
   });
 
-  test("prompts that arrive while a run waits for an answer do not count as workers that died of it", async () => {
+  test("prompts that arrive while a run waits for an answer do not count as dead workers", async () => {
     const { host, under } = fixture();
     const waiting = await fixture().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
     const { sessionId } = waiting;

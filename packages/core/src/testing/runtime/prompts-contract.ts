@@ -109,7 +109,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(second);
   });
 
-  test("a request that the model's API refuses fails the run with the reason, and the next prompt is answered", async () => {
+  test("a request that the model's API rejects fails the run with the reason, and the next prompt is answered", async () => {
     const refused = await fixture().run([{ error: { status: 403, message: "Not with this key." } }]);
     const [failed] = only(await fixture().ended(refused), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "failed", stop_reason: "error" });
@@ -118,7 +118,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(refused);
   });
 
-  test("the log counts what the model billed, call by call, and nothing for a call that was refused", async () => {
+  test("the log counts what the model billed, call by call, and nothing for a rejected call", async () => {
     const { under, name, host } = fixture();
     const sessionId = await fixture().session();
     const before = await host.sessions.state(sessionId);
@@ -151,7 +151,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
 
 /** The text of a step while it is generated. */
 export function describeDrafts(fixture: () => RuntimeFixture): void {
-  test("the drafts of a step join to the text that the log has, also for a reader who comes in the middle", async () => {
+  test("the drafts of a step join to the text that the log has, also for a reader who joins in the middle", async () => {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();
     const pieces: DraftPiece[] = [];

@@ -46,6 +46,8 @@ export interface ClaudeGate {
   offer(options: Partial<ClaudeOptions>, principal: Principal): Promise<ClaudeCodeOffer>;
   /** The folders, settings, plugins, servers and modes that requests with this key may name. */
   opened(principal: Principal): OpenedNames;
+  /** Whether the sessions of some keys have another sandbox than those of others. */
+  readonly hasSandboxRules?: boolean;
   /** Whether sessions on this server may bypass permissions. */
   readonly bypass: boolean;
   /** The id of a session with these options whose process was started in advance; undefined if there is none. */

@@ -2,10 +2,7 @@ import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
 import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-context.ts";
 import type { SqlPart } from "../../deps.ts";
-import { allows, seesPrompts } from "../../keys.ts";
-
-/** The operator's tenant. */
-const OPERATOR = "default";
+import { OPERATOR, allows, seesPrompts } from "../../keys.ts";
 
 /** SQL statements. The SQL port answers them, in its own sandbox. */
 export const sqlHandlers = {

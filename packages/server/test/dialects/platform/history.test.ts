@@ -169,7 +169,7 @@ test("transcripts are listed, read in pages from their end, searched, counted an
   expect(new TextDecoder().decode(page2)).toContain("marmalade");
 });
 
-test("the index for searches is made in the background after the first list, and a list by title has a session that came after it", async () => {
+test("the index for searches is made in the background after the first list, and a list by title includes a session that was created after it", async () => {
   const { root, transcript } = claudeFolder();
   const data = folder();
   const { url, key } = await testServer({ data, history: { roots: [root], keys: [] } });
@@ -233,7 +233,7 @@ test("sessions of one agent are listed, searched and counted with source, and an
   }
 });
 
-test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read whole", async () => {
+test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read in full", async () => {
   const { root } = claudeFolder();
   const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
   const client = createClient({ url, apiKey: key });

@@ -1,7 +1,7 @@
 import { costOf } from "@skein/core";
 import type { CallCost, Content, ContentBlock, JsonObject, Usage } from "@skein/protocol";
 
-/** One answer of a model, put together from the lines that Claude Code wrote of it: one per block, each with the same usage. */
+/** One answer of a model, assembled from its lines in Claude Code's file: one per block, each with the same usage. */
 export interface Answer {
   readonly model: string;
   readonly content: readonly ContentBlock[];
@@ -63,7 +63,7 @@ const COUNTERS = [
   "cache_read_input_tokens",
 ] as const satisfies (keyof Usage)[];
 
-/** Early lines of an answer carry placeholders, so each counter is the largest that was seen. */
+/** Early lines of an answer have placeholders, so the largest value of each counter is used. */
 function usageOf(given: readonly unknown[]): Usage {
   const usages = given.filter((usage): usage is JsonObject => typeof usage === "object" && usage !== null);
   const largest = (pick: (usage: JsonObject) => unknown): number =>
