@@ -62,7 +62,7 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // The size of folders is not limited: without a sandbox they are folders of the machine, with existing content.
+      // The size of folders is not limited: without a sandbox they are existing folders of the machine.
       startGuarded({
         command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
         cwd,

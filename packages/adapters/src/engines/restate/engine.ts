@@ -28,7 +28,7 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 500;
-/** An overdue session is sent once in this time, however many workers see it. */
+/** An overdue session is sent at most once in this time, however many workers see it. */
 const SEND_AGAIN_MS = 5000;
 /** The delay before a session that another worker holds is requested again. The delay grows. */
 const BUSY_MS = 250;
@@ -39,7 +39,7 @@ const CLOCK_SLACK_MS = 1000;
  * Restate that has the wake-up is down, or another node is taking over.
  */
 const UNPLACED_MS = 1500;
-/** A session that has been due for this long found no place here either: it is sent again, so that any worker gets it. */
+/** A session that has been due for this long has found no place here either, so its wake-up is sent again for any worker. */
 const SEND_MS = 3000;
 /** After this time in the queue for a place, another worker may have driven the session. */
 const LONG_IN_LINE_MS = 100;
@@ -118,7 +118,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     }
   }
 
-  /** Whether a session that was due when the store was asked still is. Driving one that is not costs more than asking. */
+  /** Whether a session that was due when the store was asked still is. A needless drive costs more than this check. */
   async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
     if (drives.find(sessionId)) return false;
     if (now() - asked < LONG_IN_LINE_MS) return true;
@@ -163,7 +163,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     over.removeEventListener("abort", drive.stop);
   }
 
-  /** Drives a session that Restate does not hand to anybody, if a place is free. */
+  /** Drives a session that Restate gives to nobody, if a place is free. */
   async function driveUnplaced(session: DueSession): Promise<void> {
     const { sessionId } = session;
     let isDriven = false;

@@ -27,7 +27,7 @@ export interface ModelBroker {
 }
 
 export interface PassRules extends ProviderRules {
-  /** The reason why this model may not be called now, as a sentence; undefined if it may. Asked before each call. */
+  /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /**
    * How a model with an address and a key of its own is reached; undefined for a model of the broker's own server. Asked

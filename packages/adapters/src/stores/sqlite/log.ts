@@ -42,7 +42,7 @@ const HEAD = {
 const FIND_HEAD =
   "select tenant, last_sequence, message_count, run_count, fence, owner, due_at from heads where session_id = ?";
 
-/** What an append adds to the head of its session, and when. */
+/** The changes of a head by an append, and their time. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
 export interface Head {

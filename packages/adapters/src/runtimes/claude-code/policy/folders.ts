@@ -14,7 +14,7 @@ export interface Folders {
    * checks that it is still the same.
    */
   identity(field: string, place: string): string;
-  /** Real places that may only be read. */
+  /** Real paths that may only be read. */
   readOnly(): Promise<readonly string[]>;
 }
 

@@ -114,7 +114,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     return { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
   }
 
-  /** All rules that need no lookup. */
+  /** Checks all rules that need no lookup. */
   function check(options: Partial<ClaudeOptions>): void {
     checkTools(options);
     checkAgents(options, settings);
