@@ -74,10 +74,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           refused,
           simulated: model.simulated,
           reach: models.forClaudeCode,
-          oauth:
-            options.claudeOauthToken === undefined
-              ? undefined
-              : { token: options.claudeOauthToken, baseUrl: options.anthropicBaseUrl },
+          oauth: oauthOf(options),
         });
   const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
   const sql = await openSql(store, options);
@@ -145,6 +142,11 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
       await model.close();
     },
   };
+}
+
+/** The token of a subscription, if the operator gave one. */
+function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOptions) {
+  return token === undefined ? undefined : { token, baseUrl };
 }
 
 /** The heartbeats of the processes on one store. */

@@ -18,14 +18,13 @@ import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 import { budgetEnd } from "./budget.ts";
 import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
-import type { RecordOptions } from "./record-messages.ts";
 import type { SessionModels } from "./session-models.ts";
 
 /** The run ends as Claude Code reported: `is_error` decides, never `subtype`. */
 export function endRun(
   said: SDKResultMessage,
   batch: Batch,
-  { unpaid, termsOf }: Pick<RecordOptions, "unpaid" | "termsOf">,
+  { unpaid, termsOf }: Pick<SessionModels, "termsOf"> & { readonly unpaid?: (() => string | undefined) | undefined },
 ): void {
   const { state, now } = batch;
   const run = state.run as RunState;

@@ -45,13 +45,13 @@ function endOfFirstEvent(bytes: Buffer): number | undefined {
 /** The lines of the first event, with the name in its data. */
 function renamedEvent(event: string, name: string): string {
   return event.replace(/^data:(.*)$/m, (line: string, data: string) => {
-    const said = parsedOrUndefined(data) as { message?: { model?: unknown } } | undefined;
+    const said: { message?: { model?: unknown } } | undefined = parsedOrUndefined(data);
     if (typeof said?.message?.model !== "string") return line;
     return `data: ${JSON.stringify({ ...said, message: { ...said.message, model: name } })}`;
   });
 }
 
 function renamedBody(body: string, name: string): string {
-  const said = parsedOrUndefined(body) as { model?: unknown } | undefined;
+  const said: { model?: unknown } | undefined = parsedOrUndefined(body);
   return typeof said?.model === "string" ? JSON.stringify({ ...said, model: name }) : body;
 }

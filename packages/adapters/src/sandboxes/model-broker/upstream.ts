@@ -1,7 +1,7 @@
 import type { ModelPrice } from "@skein/protocol";
 
 /** A request to a server that speaks the Messages API, without credentials. */
-export interface UpstreamRequest {
+interface UpstreamRequest {
   /** Path and query. */
   readonly path: string;
   readonly body: Uint8Array<ArrayBuffer>;
