@@ -129,7 +129,7 @@ test.skipIf(!canReview)("code-reviewer reads the folder, but nothing outside of 
   const inside = run(env, review, join(home, "code"), `Use Read with "${join(home, "code/agent.ts")}".`);
   expect(inside, inside.stderr).toMatchObject({
     status: 0,
-    stdout: expect.stringContaining("looks orders up by itself"),
+    stdout: expect.stringContaining("looks up orders by itself"),
   });
   const outside = run(env, review, join(home, "code"), `Use Read with "${join(home, "private/secret.txt")}".`);
   expect(outside.stdout).not.toContain("the secret of this test");

@@ -151,6 +151,19 @@ describe("counting", () => {
     });
   });
 
+  test("a call costs what its model cost on that day", async () => {
+    const data = createDataDirectory();
+    const call = (id: string, timestamp: string): Fields =>
+      conversation().answer("x", {
+        timestamp,
+        requestId: id,
+        message: { id, model: "gpt-5.6-sol", usage: usage(100_000, 0) },
+      });
+    data.session(sessionId(1), [call("a", "2026-08-20T12:00:00.000Z"), call("b", "2026-08-21T12:00:00.000Z")]);
+    const { byDay } = await getUsage({ ...data.config, timeZone: "UTC" });
+    expect(byDay.map(({ costUsd }) => costUsd)).toEqual([0.5, 0.4]);
+  });
+
   test("counters in the input of a tool are not counted if the answer has no counters", async () => {
     const data = createDataDirectory();
     const input = { usage: { input_tokens: 5, output_tokens: 5 } };

@@ -1,4 +1,4 @@
-/** The simulator as a process of its own: `node --conditions=@skein/source packages/simulator/src/main.ts --port 4010`. */
+/** The simulator as a separate process: `node --conditions=@skein/source packages/simulator/src/main.ts --port 4010`. */
 import { parseArgs } from "node:util";
 import { createSimulator } from "./simulator.ts";
 

@@ -10,7 +10,7 @@ export interface Step {
   readonly search?: Search | readonly Search[];
   readonly text?: string;
   readonly tools?: readonly ToolCall[];
-  /** Raw blocks, sent as they are. */
+  /** Raw blocks, sent unchanged. */
   readonly blocks?: readonly Block[];
 
   /**

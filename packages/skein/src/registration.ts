@@ -180,7 +180,7 @@ function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
   );
 }
 
-/** An agent as a tool of another. A call creates a session of its own, which the caller awaits. */
+/** An agent as a tool of another. A call creates a separate session, which the caller awaits. */
 function asTool(agent: Agent): Tool {
   const description = parts.get(agent)?.[0]?.agent.config.description;
   return defineTool({

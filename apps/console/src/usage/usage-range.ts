@@ -9,6 +9,7 @@ export const RANGES: readonly (readonly [value: string, word: string, days: numb
   ["7", "7 days", 7],
   ["30", "30 days", 30],
   ["140", "20 weeks", 140],
+  ["365", "1 year", 365],
 ];
 
 export interface UsageRange {

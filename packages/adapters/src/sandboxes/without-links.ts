@@ -72,7 +72,7 @@ export function folderIdentity(path: string): string | undefined {
   });
 }
 
-/** Removes a file or a folder with its content. Links are removed, not followed.. */
+/** Removes a file or a folder with its content. Links are removed, not followed. */
 export function removeWithoutLinks(root: string, path: readonly string[]): void {
   within(root, path, (place) => {
     rmSync(place, { recursive: true, force: true, maxRetries: 3 });

@@ -10,6 +10,7 @@ import { openStore } from "skein/stores";
 import {
   type ServeFlags,
   type ServeSettings,
+  type ServerPolicy,
   checkModel,
   loadCode,
   openPolicy,
@@ -239,13 +240,17 @@ async function sandbox(): Promise<Finding> {
 async function walls(settings: ServeSettings): Promise<Finding> {
   const what = "sandbox";
   try {
-    const { rules } = openPolicy(settings, await loadCode(settings.configFile), { valid: () => keysOf(settings) });
+    const rules = await rulesOf(settings);
     const { isKept, says } = await wallsState(rules);
     const stands = "sandbox" in (await openSandbox()) && (await rules.sandbox()).mode !== "off";
     return { what, state: isKept ? (stands ? "ok" : "note") : "wrong", says };
   } catch (error) {
     return { what, state: "wrong", says: sentence(error) };
   }
+}
+
+async function rulesOf(settings: ServeSettings): Promise<ServerPolicy> {
+  return openPolicy(settings, await loadCode(settings.configFile), { valid: () => keysOf(settings) }).rules;
 }
 
 async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> {
@@ -258,13 +263,21 @@ async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> 
 }
 
 /** How well processes of Claude Code can be limited and ended on this machine. */
-async function claude({ claudeCode, claudeOpened, configFile, sandbox: mode }: ServeSettings): Promise<Finding> {
+async function claude(settings: ServeSettings): Promise<Finding> {
+  const { claudeCode, claudeOpened, configFile } = settings;
   const what = "claude";
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
-  const walls = mode === "off" ? undefined : await openSandbox();
-  if (walls && "sandbox" in walls)
+  // A policy with a problem, or a store that cannot be read, is a finding of its own.
+  const mode = await rulesOf(settings).then(
+    async ({ sandbox }) => (await sandbox()).mode,
+    () => settings.sandbox ?? "required",
+  );
+  const isThere = mode !== "off" && "sandbox" in (await openSandbox());
+  if (mode === "required" && !isThere)
+    return { what, state: "note", says: "Claude Code is off: a sandbox is required, and this machine has none." };
+  if (isThere)
     return {
       what,
       state: "ok",

@@ -39,7 +39,7 @@ type Body = Event["data"];
  */
 export function keepLargeTexts({ store, files, readFrom, report = () => {} }: LargeTextsDeps): Store {
   const texts = createTexts({ files, readFrom });
-  /** Bodies of appends under way, by the id of their event: listeners of an append get the whole body. */
+  /** Bodies of appends in progress, by the id of their event: listeners of an append get the whole body. */
   const whole = new Map<string, Body>();
 
   async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {

@@ -45,7 +45,7 @@ export interface CallState {
   result: { readonly content: Content; readonly isError: boolean } | null;
 }
 
-/** The run that is under way. */
+/** The run in progress. */
 export interface RunState {
   readonly runId: string;
   readonly startedAt: string;

@@ -42,7 +42,7 @@ export function abandonedCall(
   );
 }
 
-/** What is known of a call that broke off. */
+/** The known data of a call that broke off. */
 type Known = Pick<Arrived, "model" | "usage" | "isCounted">;
 
 /** A call that broke off: its known usage, and the rest that it may have cost as a reservation. */

@@ -29,7 +29,7 @@ export interface View {
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
-  /** What is known of the model that the session would ask next. */
+  /** What is known about the model of the next call. */
   readonly model: Pick<Model, "simulated" | "price">;
   /** The part of the current model call's answer that has arrived. */
   readonly arrived?: () => Arrived | undefined;

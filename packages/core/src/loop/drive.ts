@@ -270,7 +270,7 @@ function unusableModel(state: SessionState, { models }: LoopDeps): string | unde
   return problems.includes(undefined) ? undefined : problems[0];
 }
 
-/** What is known of the model that the session would ask next. */
+/** What is known about the model of the next call. */
 function modelIn({ state }: Batch, { models }: LoopDeps): View["model"] {
   return models.named(state.tenant, modelOf(state));
 }

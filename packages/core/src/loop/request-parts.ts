@@ -82,7 +82,7 @@ interface Sent {
   readonly content: string | ContentBlock[];
 }
 
-/** A block without cache marks, which are set anew for each request. */
+/** A block without cache marks, which are set again for each request. */
 function textOfBlock(block: ContentBlock): string {
   return JSON.stringify(block, (key, value: unknown) => (key === "cache_control" ? undefined : value)).trimEnd();
 }

@@ -38,7 +38,9 @@ export function explainPolicy(key: ExplainedKey): readonly string[] {
     `Working folders: each session has a folder of its own. Other folders that a request can name: ${listed(policy.folders ?? opened.folders, "")}.`,
     `Network: commands in the sandbox can reach ${hosts.length === 0 ? "no host" : hosts.join(", ")}.`,
     ...capSentences(policy),
-    ...(key.tenantRules ? capSentences(key.tenantRules, `All keys of the tenant "${tenant}" together: `) : []),
+    ...(key.tenantRules ? capSentences(key.tenantRules).filter((each) => !each.endsWith(`: ${NO_LIMIT}.`)) : []).map(
+      (each) => `All keys of the tenant "${tenant}" together: ${each}`,
+    ),
   ];
 }
 
@@ -55,20 +57,18 @@ function abilities(scopes: readonly string[]): string {
 }
 
 /** What the caps of a key or a tenant mean. */
-function capSentences(
-  { concurrentRuns, spendPerDayUsd, spendAskAtPercent = 80 }: CapRules,
-  whose = "",
-): readonly string[] {
+function capSentences({ concurrentRuns, spendPerDayUsd, spendAskAtPercent = 80 }: CapRules): readonly string[] {
   const runs =
-    concurrentRuns === undefined ? "no limit" : `at most ${concurrentRuns}. Further runs wait and are shown as queued`;
+    concurrentRuns === undefined ? NO_LIMIT : `at most ${concurrentRuns}. Further runs wait and are shown as queued`;
   const asks =
     spendAskAtPercent === false
       ? "Nobody is asked before the limit is reached"
       : `At ${spendAskAtPercent} % of the limit, a run stops and asks a person before it continues`;
-  const spend =
-    spendPerDayUsd === undefined ? "no limit" : `at most ${inDollars(spendPerDayUsd)} per day (UTC). ${asks}`;
-  return [`${whose}Runs at the same time: ${runs}.`, `${whose}Spending: ${spend}.`];
+  const spend = spendPerDayUsd === undefined ? NO_LIMIT : `at most ${inDollars(spendPerDayUsd)} per day (UTC). ${asks}`;
+  return [`Runs at the same time: ${runs}.`, `Spending: ${spend}.`];
 }
+
+const NO_LIMIT = "no limit";
 
 function inDollars(amount: number): string {
   return `$${amount < 0.01 ? amount.toFixed(6) : amount.toFixed(2)}`;

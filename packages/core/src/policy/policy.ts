@@ -25,7 +25,7 @@ export const HostPattern = z
 
 /** Rules for runs: how many at once, and what they may cost in a day. */
 const spending = {
-  /** Runs that are under way at the same time, in all processes of a store. Others wait. */
+  /** The most runs in progress at the same time, in all processes of a store. Other runs wait. */
   concurrentRuns: z.int("Expected a whole number of runs.").min(1).max(100_000).optional(),
   /** Dollars that runs may cost within a day (UTC). */
   spendPerDayUsd: z.number().min(0.000001, "Expected a millionth of a dollar or more.").max(1_000_000_000).optional(),

@@ -169,7 +169,7 @@ interface DownloadedFile {
   readonly bytes: Uint8Array;
 }
 
-/** The error of a call to a model that did not bring a whole answer. */
+/** The error of a model call without a complete answer. */
 export class ModelFailure extends Error {
   readonly failure: Failure;
   /** Whether the same call may succeed later. */

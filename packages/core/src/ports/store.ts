@@ -264,7 +264,7 @@ export interface PageOptions {
 export interface Store {
   /** Adds events to a log, and changes the projections with them. Rules 1 to 4 and 7. */
   append(sessionId: string, events: readonly NewEvent[], options?: AppendOptions): Promise<Appended>;
-  /** Events in order. Refuses with `not_found` if there is no such session. */
+  /** Events in order. Rejects with `not_found` if there is no such session. */
   read(sessionId: string, options?: ReadOptions): Promise<readonly Event[]>;
   /** Like `read`, and then each new event, until the signal aborts or the session is deleted. */
   follow(

@@ -44,7 +44,7 @@ export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequ
   return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
 }
 
-/** The run that has something to do. A run that only has to be ended, or waits for somebody, has not. */
+/** The run that has something to do. This excludes a run that only has to be ended, or that waits for somebody. */
 export function runToDrive(state: SessionState): string | undefined {
   const { run } = state;
   if (!run) return nextPrompt(state)?.run_id;
@@ -121,13 +121,13 @@ export function finalText(content: Content): string {
   return textOf(content.slice(lastTool + 1));
 }
 
-/** What is recorded of a call that has no result of its own. */
+/** The recorded result of a call that produced none. */
 export interface MissingResult {
   readonly outcome: "failed" | "unknown";
   readonly content: string;
 }
 
-/** The result of a call whose worker is gone, or whose result will never come. */
+/** The result of a call whose worker has died, or whose result will never come. */
 export const LOST_RESULT: MissingResult = { outcome: "unknown", content: UNKNOWN_OUTCOME };
 
 /** The result of a call that is still open when its run ends. */

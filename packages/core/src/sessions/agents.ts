@@ -34,7 +34,7 @@ export interface Agents {
   /** Changes what is given. With `expect`, only if the agent is still at that version. */
   patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
   archive(id: string): Promise<Agent>;
-  /** Brings an archived agent back. */
+  /** Restores an archived agent. */
   restore(id: string): Promise<Agent>;
 }
 

@@ -73,7 +73,7 @@ export function sortKey({ created_at, id }: Session): string {
 const KEY_LENGTH = 64;
 const VALUE_LENGTH = 255;
 
-/** The metadata that a session can be found by: texts as they are, other simple values as JSON. */
+/** The metadata by which a session can be found: texts unchanged, other simple values as JSON. */
 export function metadataPairs(metadata: JsonObject): readonly (readonly [key: string, value: string])[] {
   const pairs: [string, string][] = [];
   for (const [key, value] of Object.entries(metadata)) {

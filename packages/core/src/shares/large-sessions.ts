@@ -45,7 +45,7 @@ const LARGE = 1024 * 1024;
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
   const { store, states, now, isShared, room: places = ROOM } = deps;
   const room: FairQueue = createFairQueue({ places, isShared });
-  /** Cancelled sessions are ended one after the other beside the room, because each is in memory meanwhile. */
+  /** Cancelled sessions are ended one after the other, without waiting for room, because each is in memory while it is ended. */
   const endings: FairQueue = createFairQueue({ places: 1, isShared });
   /** The tenant of each session that waits, in the order in which they came. */
   const waiting = new Map<string, string>();
@@ -84,7 +84,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
       const isCancel = news.some((event) => event.event_type === "cancel.requested" && event.data.run_id === runId);
       if (isCancel) cancelled.abort();
     };
-    // If the store does not answer, the session goes on waiting for room.
+    // If the store does not answer, the session continues to wait for room.
     const look = (): void => void check().catch(() => undefined);
     const stop = store.onNews((id) => id === sessionId && look());
     look();

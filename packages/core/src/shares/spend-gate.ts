@@ -41,7 +41,7 @@ export function mostInputTokens({ agent, contextTokens, usage }: SessionState): 
 export interface SpendGate {
   /** Whether a cap on spending counts for the session's run. */
   applies(state: SessionState): boolean;
-  /** Reserves before a call. Waits for a while if others have reserved what is left. */
+  /** Reserves money before a call. Waits for a while if other calls have reserved the rest. */
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
   /** The call has ended with these facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;

@@ -137,10 +137,11 @@ test("sessions of an agent that this process does not have are left to the proce
   const simulator = await createSimulator();
   const store = `sqlite:${join(folder(), "skein.db")}`;
   const options = { store, apiKey: "test", baseUrl: simulator.url };
-  const owner = createAgent({ ...options, name: "Owner", tools: [pick] });
+  const owning = { ...options, name: "Owner", tools: [pick] };
+  const [owner, nextOwner] = [createAgent(owning), createAgent(owning)];
   const stranger = createAgent({ ...options, name: "Stranger" });
   onTestFinished(async () => {
-    await Promise.all([owner.close(), stranger.close()]);
+    await Promise.all([nextOwner.close(), stranger.close()]);
     await simulator.close();
   });
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
@@ -156,7 +157,7 @@ test("sessions of an agent that this process does not have are left to the proce
   });
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await eventsOf(stranger, paused.sessionId, "step.started")).toHaveLength(1);
-  expect(await owner.resume(paused.sessionId)).toMatchObject({ finalAnswer: "You said red" });
+  expect(await nextOwner.resume(paused.sessionId)).toMatchObject({ finalAnswer: "You said red" });
 });
 
 test("a session of Claude Code is rejected before its prompt is accepted: the library cannot run it", async () => {

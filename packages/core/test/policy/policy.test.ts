@@ -59,6 +59,7 @@ describe("what a key asks for", () => {
     ["a tool", { tools: ["Read"] }, { tools: ["Read", "Bash(git *)"] }, /tool "Bash". It may use: Read\./],
     ["no tool at all", { tools: [] }, { tools: ["Read"] }, /It may use none\./],
     ["a model", { models: ["claude-haiku-*"] }, { models: [null, "claude-opus-5"] }, /model "claude-opus-5"/],
+    ["a host", { hosts: ["*.example.com"] }, { hosts: ["a.example.com", "evil.test"] }, /host "evil.test"/],
     ["a mode", { permissionModes: ["default"] }, { permissionMode: "acceptEdits" }, /permission mode "acceptEdits"/],
   ])("%s", (_, policy, asked, sentence) => {
     const refusal = useRefusal(policy, asked);
@@ -80,6 +81,10 @@ describe("what a key asks for", () => {
     [{ tools: ["Read"] }, {}, undefined],
     [{ tools: ["mcp__a__*"] }, { tools: ["mcp__*"] }, undefined],
     [{ tools: ["mcp__*"] }, { tools: ["mcp__a__*"] }, "tools"],
+    [{}, { models: ["claude-haiku-*"] }, "models"],
+    [{}, { permissionModes: ["plan"] }, "permission modes"],
+    [{}, { folders: [] }, "folders"],
+    [{ folders: ["docs"] }, { folders: ["docs", "code"] }, undefined],
     [{ hosts: ["a.example.com"] }, { hosts: ["*.example.com"] }, undefined],
     [{}, { hosts: ["a.example.com"] }, "hosts"],
     [{ sandbox: "preferred" }, { sandbox: "required" }, "a weaker sandbox"],
@@ -176,6 +181,8 @@ describe("a policy in plain words", () => {
     const tenantRules = { concurrentRuns: 9, spendPerDayUsd: 0.5, spendAskAtPercent: false } as const;
     const text = explainPolicy({ ...key, sandbox: required, tenantRules }).join("\n");
     expect(text).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 9.');
+    const one = explainPolicy({ ...key, sandbox: required, tenantRules: { concurrentRuns: 9 } }).join("\n");
+    expect(one).not.toContain("together: Spending");
     expect(text).toContain("Spending: at most $0.50 per day (UTC). Nobody is asked before the limit is reached.");
   });
 

@@ -1,8 +1,9 @@
 /** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
-import { priceCall } from "@skein/protocol/prices";
+import { earlierPrice, priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { objectOf } from "../model/value.ts";
 import { oneLine } from "../scan/line-text.ts";
+import { agentTitles, speakerOf } from "../sources/port/source.ts";
 import { terminalHtml } from "./html/code-html.ts";
 import { dayText, spanText, timeHtml } from "./html/dates.ts";
 import { escapeHtml } from "./html/escape-html.ts";
@@ -15,13 +16,14 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
   const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
-  const view = viewOf(session, { anchor, agentIds });
+  const program = agentTitles[session.source];
+  const view = viewOf(session, { anchor, agentIds, speaker: speakerOf(session.source), program });
   return [
     pageStart(title),
     `<header class="top"><h1${title.length > 90 ? ' class="long"' : ""}>${escapeHtml(title)}</h1>${facts(session, agents)}</header>`,
     outline(session.messages, view),
     ...conversationHtml(session, view),
-    ...agents.flatMap((agent) => agentHtml(agent, anchor)),
+    ...agents.flatMap((agent) => agentHtml(agent, { anchor, program })),
     damageHtml(session),
     "</main></body></html>\n",
   ].join("\n");
@@ -68,7 +70,7 @@ function facts(session: Session, agents: readonly AgentSession[]): string {
     Conversation: `${count(session.messageCount)} messages, ${count(calls.length)} tool calls`,
     Tokens: tokens,
     Cost: cost === "" ? "" : `${cost}${withAgents}`,
-    "Claude Code": session.version,
+    Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
     Session: session.id,
   };
   const html = Object.entries(rows).map(([name, value]) =>
@@ -91,13 +93,14 @@ function usageText(messages: readonly Message[]): { readonly tokens: string; rea
     sum.read += cacheReadInputTokens;
     sum.written += cacheCreationInputTokens;
     const last = message.moreLines?.at(-1)?.raw ?? message.raw;
-    const cost = priceCall(message.model, {
+    const usage = {
       ...objectOf(objectOf(last["message"])["usage"]),
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       cache_read_input_tokens: cacheReadInputTokens,
       cache_creation_input_tokens: cacheCreationInputTokens,
-    });
+    };
+    const cost = priceCall(message.model, usage, earlierPrice(message.model, message.timestamp.getTime()));
     if (cost) sum.micros += cost.total_micros;
     else isPriced = false;
   }
@@ -143,7 +146,7 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
   return parts;
 }
 
-function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string[] {
+function agentHtml(agent: AgentSession, { anchor, program }: Pick<View, "anchor" | "program">): readonly string[] {
   const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
   // Everything in a subagent's file is marked as a side chain; here it is the conversation.
   const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
@@ -152,7 +155,7 @@ function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string
     `<h2 id="${anchor(`agent-${agent.agentId}`)}">Subagent ${escapeHtml(name)}</h2>`,
     ...conversationHtml(
       { messages, agents: [] },
-      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set() }),
+      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set(), speaker: "Subagent", program }),
     ),
   ];
 }

@@ -1,4 +1,5 @@
 import type { AgentSession, Message, Session } from "../model/types.ts";
+import { agentTitles } from "../sources/port/source.ts";
 import { shownMessage, type Part } from "./transcript-parts.ts";
 
 /** A session as a Markdown document. The session's text cannot end the fences and details that it is in. */
@@ -15,7 +16,7 @@ export function toMarkdown(session: Session, agents: readonly AgentSession[] = [
       "Last activity": session.lastActivityAt.toISOString(),
       Messages: String(session.messageCount),
       Branch: session.gitBranch ?? "",
-      "Claude Code": session.version,
+      Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
     }).map(([name, value]) => `| ${name} | ${plain(value)} |`),
     "",
     ...messageLines(session.messages),

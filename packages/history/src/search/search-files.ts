@@ -184,7 +184,7 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
   });
 }
 
-/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched as it is. */
+/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched unchanged. */
 function searchLine(bytes: Buffer, place: LinePlace, onLine: OnLine): void {
   let text: string | undefined;
   let isFound = false;

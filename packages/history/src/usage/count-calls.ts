@@ -1,5 +1,5 @@
 /** Counts each call once over all files. A copy in a later file (a resume, a fork) can only raise the counters of the first. */
-import { picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+import { earlierPrice, picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
@@ -135,7 +135,8 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
   const output = columns.value(row, column.output);
   const cacheRead = columns.value(row, column.cacheRead);
   const searches = columns.value(row, column.searches);
-  const cost = picosOfCall(model, {
+  const time = columns.value(row, column.time);
+  const usage = {
     input_tokens: input,
     output_tokens: output,
     cache_creation_input_tokens: cacheWrite,
@@ -143,9 +144,10 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
     cache_creation: { ephemeral_5m_input_tokens: write5m, ephemeral_1h_input_tokens: write1h },
     server_tool_use: { web_search_requests: searches },
     speed: (columns.value(row, column.flags) & 1) === 0 ? "standard" : "fast",
-  });
+  };
+  const cost = picosOfCall(model, usage, time > 0 ? earlierPrice(model, time) : undefined);
   return {
-    time: columns.value(row, column.time),
+    time,
     model,
     inputTokens: input,
     outputTokens: output,

@@ -16,7 +16,8 @@ import {
   withSources,
   type LibraryConfig,
 } from "../../src/index.ts";
-import { agentData, temporaryFolder, type AgentData } from "./agent-data.ts";
+import { agentTitles, speakerOf } from "../../src/sources/port/source.ts";
+import { agentData, agentNames, temporaryFolder, type AgentData } from "./agent-data.ts";
 
 async function libraryOf(
   data: readonly AgentData[],
@@ -157,12 +158,39 @@ test("before a session is carried over, missing files that it names are reported
   expect(await missingIn(await libraryOf([data]))).toBe(before + 1);
 });
 
-test.each(["codex", "opencode", "gemini"] as const)(
-  "a session of %s is exported as page, Markdown and JSON",
+test.each(agentNames)(
+  "sessions of %s are exported as page, Markdown and JSON, under the name of their agent",
   async (agent) => {
-    const config = await libraryOf([agentData(agent)]);
-    const [first] = (await listSessions(config)).data;
-    for (const format of ["html", "markdown", "json"] as const)
-      expect((await exportSession(first?.id ?? "", format, config)).length).toBeGreaterThan(100);
+    const data = agentData(agent);
+    const config = await libraryOf([data]);
+    const { data: sessions } = await listSessions(config);
+    expect(sessions.length).toBeGreaterThan(0);
+    for (const { id, source } of sessions) {
+      const [page, markdown, json] = [
+        await exportSession(id, "html", config),
+        await exportSession(id, "markdown", config),
+        await exportSession(id, "json", config),
+      ];
+      expect(page).toContain(`<dt>Agent</dt><dd>${agentTitles[source]}`);
+      const speakers = [...page.matchAll(/<section class="assistant[^>]*><h3>([A-Z][\w ]*?) </gi)].map(
+        ([, name]) => name,
+      );
+      expect(new Set(speakers)).toEqual(new Set(speakers.length > 0 ? [speakerOf(source)] : []));
+      if (!source.startsWith("claude")) expect(page).not.toContain("<h3>Claude");
+      expect(markdown).toContain(`| Agent | ${agentTitles[source]}`);
+      expect(JSON.parse(json)).toMatchObject({ id, source });
+    }
   },
 );
+
+test("the first list has the order of every later one, also for copies of files", async () => {
+  const config = await libraryOf([agentData("grok"), agentData("opencode"), agentData("copilot")]);
+  const order = async (library: LibraryConfig): Promise<readonly string[]> =>
+    (await listSessions({ ...library, limit: 100 })).data.map(({ id }) => id);
+  const first = await order(config);
+  await buildIndex(config);
+  const { data } = await listSessions({ ...config, limit: Infinity });
+  expect(first).toEqual(
+    data.toSorted((a, b) => b.lastActivityAt.getTime() - a.lastActivityAt.getTime()).map(({ id }) => id),
+  );
+});

@@ -45,7 +45,7 @@ export const runtimeFacts = {
     error: Failure.nullable(),
     duration_ms: Count,
   }),
-  /** Entries of a Claude Code transcript, kept as they are. */
+  /** Entries of a Claude Code transcript, stored unchanged. */
   "transcript.appended": z.object({
     entries: z.array(JsonObject),
     /** Which transcript of the session: null is its own, others are those of its subagents. */

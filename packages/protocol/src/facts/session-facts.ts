@@ -55,7 +55,7 @@ export const sessionFacts = {
     model_id: Uuid.nullable().optional(),
     metadata: JsonObject.optional(),
   }),
-  /** A message of the parent's transcript, copied when a session is forked. Brings no usage with it. */
+  /** A message of the parent's transcript, copied when a session is forked. It adds no usage. */
   "message.copied": z.object({
     message_id: Uuid,
     role: z.enum(["user", "assistant", "system"]),

@@ -11,8 +11,8 @@ const inStep = { run_id: Uuid, step: Count };
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
 /**
- * What is known of a call without a whole answer, and what it may have cost beyond that. Facts from before 2026-11-16
- * have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
+ * The known usage and cost of a call without a complete answer, and what it may have cost beyond that. Facts from
+ * before 2026-11-16 have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
  */
 const broken = {
   /** The model's own counts if the stream had them; else output as measured from what arrived. */
@@ -84,7 +84,7 @@ export const stepFacts = {
     output: z.literal("tool").optional(),
   }),
   "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
-  /** A model call was given up: its run was cancelled, or its worker is gone or stops. */
+  /** A model call was given up: its run was cancelled, or its worker died or stops. */
   "step.abandoned": z.object({
     ...inStep,
     model: z.string(),

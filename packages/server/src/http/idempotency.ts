@@ -73,7 +73,7 @@ interface Claimed {
 
 export function createIdempotency({ records, now, ids, report, process }: IdempotencyDeps): Idempotency {
   const instance = randomUUID();
-  /** `process` is the name of the process, `instance` tells two servers in one process apart. */
+  /** `process` is the name of the process, `instance` distinguishes two servers in one process. */
   const owner = `${process?.owner ?? "?"} ${instance}`;
   const running = new Set<string>();
 

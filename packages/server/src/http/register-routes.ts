@@ -70,7 +70,7 @@ export function isOpen(name: RouteName | undefined): boolean {
   return name !== undefined && ROUTES[name].scope === "open";
 }
 
-/** Refuses callers without the scope of a route. Runs before the body is read. */
+/** Rejects callers without the scope of a route. Runs before the body is read. */
 export function checkScope(
   name: RouteName | undefined,
   principal: Principal | undefined,

@@ -39,7 +39,7 @@ export interface ServerPolicy {
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
   /** The strictest mode of any key: used for sessions of the loop, which do not record the key that created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
-  /** Whether keys have rules of their own about the sandbox. */
+  /** Whether single keys have their own sandbox rules. */
   readonly hasSandboxRules: boolean;
   /** Whether several tenants have keys, as of the last lookup, which is repeated after two seconds. */
   isShared(): boolean;

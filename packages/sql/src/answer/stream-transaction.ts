@@ -18,7 +18,7 @@ export async function checkEnd(
   }
 }
 
-/** A transaction around a stream. If the caller has begun one, it is used as it is and nothing is checked. */
+/** A transaction around a stream. If the caller has begun one, it is used unchanged, and nothing is checked. */
 export interface StreamTransaction {
   check(prepared: DuckDBPreparedStatement): Promise<void>;
   end(): Promise<void>;

@@ -73,7 +73,7 @@ interface Build {
   /** A folder for temporary files. */
   readonly folder: string;
   readonly nextFile: string;
-  /** The copy to begin with, if any. */
+  /** The copy to start from, if any. */
   readonly from: string | null;
 }
 

@@ -18,7 +18,7 @@ export type Part =
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Runs statements from clients, each in a sandboxed process of its own. Reasons: decision 073. */
+/** Runs statements from clients, each in its own sandboxed process. Reasons: decision 073. */
 export interface Sandbox {
   /** Why the sandbox does not work here; undefined if it works. Starts one to find out. */
   problem(): Promise<string | undefined>;

@@ -22,7 +22,7 @@ export interface RowsRequest {
   readonly kind: "rows";
   /** The folder of the empty database, from which new databases are copied. */
   readonly folder: string;
-  /** The database to begin with; null for an empty one. */
+  /** The database to start from; null for an empty one. */
   readonly from: string | null;
   readonly to: string;
   /** Sessions whose rows are removed first. */

@@ -1,7 +1,7 @@
 /**
  * The lines of some files, read and parsed once, from which all pieces of the copy are made.
  *
- * They are a table in a database of its own, because its row groups can be small there: DuckDB gives each thread one row group
+ * They are a table in a separate database, because its row groups can be small there: DuckDB gives each thread one row group
  * at a time, and a batch has fewer rows than a row group of the usual size.
  */
 import { FILE_LINES, LINE_FIELDS, REPAIRED_LINES, USAGE } from "./scan.ts";

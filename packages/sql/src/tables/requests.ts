@@ -25,7 +25,7 @@ const NEVER = "9e15::BIGINT";
 
 /**
  * The bits of a key: 54 and the sign for the time and the side chain, 32 for the file, 40 for the request id. Values in the key
- * need no columns of their own, which saves time where each call is compared with all others.
+ * need no separate columns, which saves time where each call is compared with all others.
  */
 const KEY =
   "((r.time * 2 + r.is_side::BIGINT)::HUGEINT * 4294967296 + f.file_id) * 1099511627776" +
@@ -116,7 +116,7 @@ WITH requests AS (
   SELECT r.id, r.request_id, r.calls, r.time, r.is_side, f.file_id, r.model, r.line, r.input, r.output, r.cache_write,
     r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_picos
   FROM skein.single_request r JOIN ${files} f USING (place)
-), charged AS (${priced("SELECT *, CASE WHEN cost_picos IS NULL THEN skein.rates(model) END AS rates FROM counted")}
+), charged AS (${priced("SELECT *, CASE WHEN cost_picos IS NULL THEN skein.rates(model, time) END AS rates FROM counted")}
 )
 SELECT ${source}c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id, f.project_path, f.agent_id,
   if(c.time >= ${NEVER}, NULL, make_timestamp_ms(c.time)) AS timestamp, c.model,
@@ -130,4 +130,4 @@ FROM charged c JOIN ${files} f USING (file_id);
 /** Requests with their cost, as the copy stores them. */
 export const pricedRequests = (requests: string): string =>
   `SELECT * EXCLUDE (rates, short_write, long_write, is_long, picos) REPLACE (picos AS cost_picos)
-FROM (${priced(`SELECT *, skein.rates(model) AS rates FROM (${requests})`)})`;
+FROM (${priced(`SELECT *, skein.rates(model, time) AS rates FROM (${requests})`)})`;

@@ -107,7 +107,7 @@ async function withProcess({ deps, log, signal }: Drive, work: () => Promise<Tur
     if (log.isBehind) await log.catchUp();
     if (runToDrive(log.state) === undefined) cancelled.abort();
   };
-  // If the store does not answer, the session goes on waiting.
+  // If the store does not answer, the session continues to wait.
   const stopListening = log.onNews(() => void look().catch(() => undefined));
   const giveUp = await deps.children
     .place(log.state.tenant, AbortSignal.any([signal, cancelled.signal]))

@@ -107,8 +107,8 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       const inMain = agentID === undefined;
       if (!inMain) ofSubagents.add(toolUseID);
       const timer = setInterval(() => {
-        // A process with other work is kept. So is a process whose subagent asks, because that question could not be
-        // resumed.
+        // A process with other work is kept. A process whose subagent asks is kept too, because that question could not
+        // be resumed.
         if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))

@@ -52,8 +52,8 @@ export interface Recorder {
   /** Ends the run without a message from the child. */
   fail(error: Failure): Promise<void>;
   /**
-   * Records what is known of the current answer: the child is ended during the answer, and the run continues in another
-   * process.
+   * Records the known part of the current answer: the child is ended during the answer, and the run continues in
+   * another process.
    */
   handOver(): Promise<void>;
   /** Resolves when everything received is stored. */

@@ -38,8 +38,9 @@ const BYTES_PER_TOKEN = 4;
 const EMPTY_PIECE = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`.length;
 
 /**
- * The usage of an answer that was cut off before it said what it cost. Otherwise a program could spend without end by
- * hanging up in time. A stream costs what came of it; of a whole answer nothing is known, so the longest one counts.
+ * The usage of an answer that was cut off before it reported its usage. Without an estimate, a program could avoid all
+ * cost by disconnecting early. A stream costs the part that arrived. Of an answer that is not streamed nothing is
+ * known, so the longest possible answer counts.
  */
 export function usageOfCut(
   { bytes, maxTokens, isStream }: AskedAnswer,

@@ -13,6 +13,8 @@ export interface ViewOptions {
   readonly isFull: boolean;
   /** Also lines that are not part of the conversation, as JSON. */
   readonly isAll: boolean;
+  /** Who answers in this conversation. */
+  readonly speaker: string;
 }
 
 type Conversation = Pick<Session, "messages" | "agents">;
@@ -34,7 +36,7 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
       yield options.paint.dim(styledText`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
       speaker = "";
     }
-    // Consecutive messages of Claude share one heading; each prompt has its own.
+    // Consecutive messages of one agent share one heading; each prompt has its own.
     const { heading } = shown;
     if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
       yield styledText``;
@@ -62,11 +64,11 @@ function messageLines(message: Message, view: View): Shown {
   if (message.role === "assistant") {
     const lines = message.content.flatMap((block) => blockLines(block, view));
     const model = message.model === "" || message.model === "<synthetic>" ? "" : ` · ${shortModel(message.model)}`;
-    return { heading: heading(styledText`${paint.bold(paint.green("● Claude"))}${paint.dim(model)}`), lines };
+    return { heading: heading(styledText`${paint.bold(paint.green(`● ${view.speaker}`))}${paint.dim(model)}`), lines };
   }
   const prompt = message.humanPrompt;
   if (prompt !== null) {
-    const queued = message.role === "user" ? "" : " (while Claude was working)";
+    const queued = message.role === "user" ? "" : ` (while ${view.speaker} was working)`;
     return {
       heading: heading(styledText`${paint.bold(paint.cyan("❯ You"))}${paint.dim(queued)}`),
       lines: proseLines(prompt, view),

@@ -22,9 +22,16 @@ export interface View {
   readonly shownCalls: ReadonlySet<string>;
   /** The subagents that are on the page. */
   readonly agentIds: ReadonlySet<string>;
+  /** Who answers in this conversation. */
+  readonly speaker: string;
+  /** The program that adds texts of its own to it. */
+  readonly program: string;
 }
 
-export function viewOf(conversation: Conversation, { anchor, agentIds }: Pick<View, "anchor" | "agentIds">): View {
+export function viewOf(
+  conversation: Conversation,
+  given: Pick<View, "anchor" | "agentIds" | "speaker" | "program">,
+): View {
   const results = new Map<string, ToolResult>();
   for (const message of conversation.messages) {
     if (message.role !== "user" || typeof message.content === "string") continue;
@@ -32,7 +39,7 @@ export function viewOf(conversation: Conversation, { anchor, agentIds }: Pick<Vi
       if (isResult(block) && !results.has(block.toolUseId)) results.set(block.toolUseId, block);
   }
   const calls = new Map(toolCallsOf(conversation).map((call) => [call.id, call]));
-  return { anchor, results, calls, shownCalls: new Set(calls.keys()), agentIds };
+  return { ...given, results, calls, shownCalls: new Set(calls.keys()) };
 }
 
 function isResult(block: object): block is ToolResult {
@@ -55,7 +62,7 @@ export function messageHtml(message: Message, view: View, before: string): { htm
   if (!shown || shown.body === "") return { html: "", speaker: before };
   const aside = asideOf(message);
   const speaker = `${shown.speaker}${aside}`;
-  // Consecutive messages of Claude have one heading.
+  // Consecutive messages of one agent have one heading.
   const isContinued = shown.kind === "assistant" && speaker === before;
   const details = [
     shown.model === undefined ? "" : `<span class="model">${escapeHtml(shown.model)}</span>`,
@@ -78,11 +85,15 @@ function shownMessage(message: Message, view: View): ShownMessage | undefined {
   if (message.role === "assistant") {
     const body = message.content.map((block) => answerHtml(objectOf(block), view)).join("\n");
     const model = shortModel(message.model);
-    return { kind: "assistant", speaker: "Claude", ...(model === "" ? {} : { model }), body: body.trim() };
+    return { kind: "assistant", speaker: view.speaker, ...(model === "" ? {} : { model }), body: body.trim() };
   }
   if (message.role === "user") return shownUser(message, view);
   if (message.humanPrompt !== null)
-    return { kind: "human", speaker: "You, while Claude was working", body: markdownHtml(message.humanPrompt) };
+    return {
+      kind: "human",
+      speaker: `You, while ${view.speaker} was working`,
+      body: markdownHtml(message.humanPrompt),
+    };
   if (message.type === "summary")
     return { kind: "system", speaker: "Summary", body: markdownHtml(String(message.content)) };
   if (!isKnownLineType(message.type)) {
@@ -123,7 +134,7 @@ function shownUser(message: Extract<Message, { role: "user" }>, view: View): Sho
     };
   if (message.humanPrompt !== null) return { kind: "human", speaker: "You", body };
   const isTask = message.isSidechain && message.parentUuid === null;
-  return { kind: "machine", speaker: isTask ? "Task" : "Claude Code", body };
+  return { kind: "machine", speaker: isTask ? "Task" : view.program, body };
 }
 
 function userHtml(block: object, view: View): string {

@@ -45,8 +45,11 @@ function writeAnswer(id: string, lines: readonly string[], from: string, writer:
   };
   const end = (): void => {
     flush();
-    writer.answer({ call: `cursor:${id}:${from}:${parts}`, model: "", content: content.map(finished), from });
-    for (const result of results) writer.result(result.id, result.body.join("\n"), { from, id: result.id });
+    // Several answers and results stand in one block, so each needs an id of its own.
+    const own = `${from}:${parts}`;
+    writer.answer({ call: `cursor:${id}:${own}`, model: "", content: content.map(finished), from, id: own });
+    for (const [at, result] of results.entries())
+      writer.result(result.id, result.body.join("\n"), { from, id: `${own}:${at}` });
     content = [];
     results = [];
     parts += 1;

@@ -11,9 +11,13 @@ export const goose: TranslatedSource = {
   reads: "translated",
   roots({ env, homes, platform }) {
     if (env["GOOSE_PATH_ROOT"]) return [join(env["GOOSE_PATH_ROOT"], "data", "sessions")];
-    const windows = env["APPDATA"] ? [join(env["APPDATA"], "Block", "goose", "data", "sessions")] : [];
-    if (platform === "win32") return windows;
-    return homes.map((home) => join(env["XDG_DATA_HOME"] ?? join(home, ".local", "share"), "goose", "sessions"));
+    const onWindows = (roaming: string): string => join(roaming, "Block", "goose", "data", "sessions");
+    if (platform === "win32") return env["APPDATA"] ? [onWindows(env["APPDATA"])] : [];
+    return homes.map((home) =>
+      home.startsWith("/mnt/")
+        ? onWindows(join(home, "AppData", "Roaming"))
+        : join(env["XDG_DATA_HOME"] ?? join(home, ".local", "share"), "goose", "sessions"),
+    );
   },
   owns(path) {
     try {

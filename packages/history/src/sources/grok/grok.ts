@@ -33,7 +33,7 @@ function findSessions(root: string): Found {
       );
       if (!entry.isDirectory() || !chat || !updates || !summary || (!isFile(chat) && !isFile(updates))) continue;
       const extra = { summary, updates, cwd: folderOf(folder, project.name) };
-      units.push({ id: entry.name, root, path: chat, ...stampOf(chat, updates, summary), extra });
+      units.push({ id: entry.name, root, path: chat, timed: updates, ...stampOf(chat, updates, summary), extra });
     }
   }
   return { units, problems };

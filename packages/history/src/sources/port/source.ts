@@ -68,6 +68,8 @@ export interface Unit {
   readonly root: string;
   /** The file with the session, or the database. */
   readonly path: string;
+  /** The file with its times, if `path` has none. */
+  readonly timed?: string;
   /** Its size, if the session is only a part of its file. Default: the size of the file. */
   readonly bytes?: number;
   /** Its folder and the session that it is a subagent of, if they are known without reading it. */
@@ -113,6 +115,11 @@ export const agentTitles: Readonly<Record<SourceName, string>> = {
   amp: "Amp",
   goose: "Goose",
 };
+
+/** Who answers in a session of this agent. */
+export function speakerOf(source: SourceName): string {
+  return source === "claude-code" || source === "claude-desktop" ? "Claude" : agentTitles[source];
+}
 
 const resume: Readonly<Record<SourceName, (id: string) => string>> = {
   "claude-desktop": (id) => `claude --resume ${id}`,

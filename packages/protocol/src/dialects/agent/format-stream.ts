@@ -38,9 +38,9 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
 };
 
 /**
- * A formatter is fed events of the log and pieces of the model's stream, and remembers what it has sent of the message under
- * way. A reader that saw every piece, some or none ends with the same text. Tool calls are sent whole; a retry after part of
- * an answer is an `error` with `reset: true`.
+ * A formatter receives events of the log and pieces of the model's stream, and remembers how much of the current message it
+ * has sent. A reader that saw every piece, some or none ends with the same text. Tool calls are sent whole; a retry after
+ * part of an answer is an `error` with `reset: true`.
  */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {
   return FORMATTERS[format](options);

@@ -6,7 +6,7 @@ export const ClaudeErrorCode = z.enum([
   "RATE_LIMIT_EXCEEDED",
   "VALIDATION_ERROR",
   "SESSION_NOT_FOUND",
-  /** Another run of the session is under way. */
+  /** Another run of the session is in progress. */
   "SESSION_LOCKED",
   "ALREADY_EXISTS",
   "CHECKPOINT_NOT_FOUND",

@@ -6,7 +6,7 @@ export const ApiCap = z.object({
   name: z.string(),
   runs: z
     .object({
-      /** Runs that may be under way at the same time. */
+      /** The most runs in progress at the same time. */
       limit: z.number(),
       under_way: z.number(),
       waiting: z.number(),

@@ -109,7 +109,7 @@ export const SentRequest = z.object({
       /** `tools`, `system.0`, or `messages.2.0` for a block of a message. */
       path: z.string(),
       origin: z.enum(["tools", "system", "memory", "compaction", "message", "model", "result"]),
-      /** The event that brought it; null for parts that come from the agent or the loop. */
+      /** The event that contains it; null for parts that come from the agent or the loop. */
       sequence: z.int().positive().nullable(),
       /** Estimated from its length: a model counts only whole requests. */
       tokens: Count,

@@ -31,7 +31,7 @@ export const ApiSession = z.object({
   activity: SessionStatus,
   /** How the last run ended. */
   outcome: Outcome.nullable(),
-  /** The run that is under way. */
+  /** The run in progress. */
   run_id: Uuid.nullable(),
   model: z.string(),
   metadata: AnyObject,

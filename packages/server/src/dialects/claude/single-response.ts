@@ -5,7 +5,7 @@ import type { AskedRun } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 
-/** Waits until a run is over or needs an answer, and returns everything that it said in one response. */
+/** Waits until a run is over or needs an answer, and returns all its messages in one response. */
 export async function singleResponse(
   call: RequestContext,
   run: AskedRun,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createClient } from "@skein/client";
 import { type HistorySession, ROUTES } from "@skein/protocol";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein";
 import { caller, folder, frames, testServer } from "../../world.ts";
@@ -335,4 +335,15 @@ test("a session is adopted with one call, and changes of transcripts are streame
   });
   clearInterval(timer);
   expect(seen.at(-1)?.data).toEqual({ session_id: SESSION, change: "appended" });
+});
+
+test("a user without any coding agent has empty lists, and a folder that the operator named must exist", async () => {
+  const home = folder();
+  vi.stubEnv("HOME", home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const paths = ["/v1/history/sessions", "/v1/history/search?q=jars", "/v1/history/usage"];
+  const newcomer = await testServer({ history: { roots: undefined, keys: [] } });
+  for (const path of paths) expect(await newcomer.call("GET", path)).toMatchObject({ status: 200, body: { data: [] } });
+  const named = await testServer({ history: { roots: [join(home, "missing")], keys: [] } });
+  for (const path of paths) expect((await named.call("GET", path)).status).toBe(404);
 });

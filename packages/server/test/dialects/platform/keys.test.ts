@@ -192,6 +192,6 @@ test("a key can ask in plain words what it may do, and an admin can ask for anot
     rules: { runtimes: ["loop"], models: ["claude-haiku-*"], tools: null, spend_per_day_usd: 5 },
   });
   expect(own.body["sentences"]).toContain("Models: claude-haiku-*.");
-  expect(own.body["sentences"]).toContain("It does not run Claude Code.");
+  expect(own.body["sentences"]).toContain("It cannot run Claude Code, which is not among its runtimes.");
   expect((await call("GET", `/v1/keys/${body.id}/policy`)).body).toEqual(own.body);
 });

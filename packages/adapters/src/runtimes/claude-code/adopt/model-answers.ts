@@ -1,5 +1,12 @@
 import { costOf } from "@skein/core";
-import type { CallCost, Content, ContentBlock, JsonObject, Usage } from "@skein/protocol";
+import {
+  type CallCost,
+  type Content,
+  type ContentBlock,
+  earlierPrice,
+  type JsonObject,
+  type Usage,
+} from "@skein/protocol";
 
 /** One answer of a model, assembled from its lines in Claude Code's file: one per block, each with the same usage. */
 export interface Answer {
@@ -20,15 +27,15 @@ export function isMadeUp(entry: JsonObject): boolean {
 
 export function answerOf(entries: readonly JsonObject[]): Answer {
   const messages = entries.map(messageOf);
-  const model = messages.map(({ model: name }) => name).find((name) => typeof name === "string");
+  const model = messages.map(({ model: name }) => name).find((name) => typeof name === "string") ?? "";
   const stops = messages.map(({ stop_reason }) => stop_reason).filter((reason) => typeof reason === "string");
   const usage = usageOf(messages.map(({ usage: counted }) => counted));
   return {
-    model: model ?? "",
+    model,
     content: messages.flatMap(({ content }) => blocksIn(content)),
     stopReason: stops.at(-1) ?? null,
     usage,
-    cost: costOf(model ?? "", usage),
+    cost: costOf(model, usage, earlierPrice(model, Date.parse(String(entries[0]?.["timestamp"])))),
   };
 }
 
