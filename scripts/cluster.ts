@@ -17,6 +17,7 @@ folder, with load balancers before the api processes and the workers. The model 
   process.exit(0);
 }
 const cluster = await startCluster({
+  isSimulation: true,
   ...(values.config !== undefined && { config: values.config }),
   ...(values.restate !== undefined && { restate: Number(values.restate) }),
 });

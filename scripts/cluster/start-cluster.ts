@@ -53,6 +53,8 @@ interface ClusterOptions {
   readonly restate?: number;
   /** A `skein.config.ts` with agents and tools. */
   readonly config?: string;
+  /** Answers are marked as simulated and cost nothing. Otherwise the simulator is a model like any other, with prices. */
+  readonly isSimulation?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -93,7 +95,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       const [port, endpointPort] = [await freePort(), await freePort()];
       const dataDir = join(folder, `${role}-${n}`);
       mkdirSync(dataDir, { recursive: true });
-      const env = { ...environmentOf({ role, port, endpointPort, dataDir }, places), ...options.env };
+      const simulation = { SKEIN_MODEL: "simulation", SKEIN_SIMULATOR_URL: simulator.url };
+      const env = {
+        ...environmentOf({ role, port, endpointPort, dataDir }, places),
+        ...(options.isSimulation && simulation),
+        ...options.env,
+      };
       processes.push(createProcess({ name: `${role}-${n}`, role, port, env, folder, config: options.config }));
       if (role === "api") apis.add(port);
       else workers.add(endpointPort);

@@ -3,7 +3,15 @@ import { callOf, emptyState } from "@skein/core";
 import { scriptedAgent } from "@skein/core/testing";
 import { messagesBody } from "../src/models/anthropic/body.ts";
 
-const abilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+const abilities = {
+  tools: true,
+  parallelTools: true,
+  images: true,
+  pdf: true,
+  thinking: true,
+  output: true,
+  caching: true,
+};
 
 type Transcript = ReturnType<typeof emptyState>["transcript"];
 

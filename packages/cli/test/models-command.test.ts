@@ -33,8 +33,12 @@ test("a model is added, listed, tested, used and removed; its key is only in the
   expect(trials.map(({ ability, outcome }) => [ability, outcome])).toEqual([
     ["text", "works"],
     ["tools", "works"],
+    ["parallel_tools", "works"],
     ["images", "not said to have it"],
+    ["pdf", "not said to have it"],
     ["thinking", "works"],
+    ["output", "not said to have it"],
+    ["caching", "not said to have it"],
   ]);
   const ran = await call(["run", "How much is 2+2?", "--model", name, "--store", `sqlite:${data}/skein.db`], {
     env,

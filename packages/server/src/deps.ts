@@ -74,6 +74,8 @@ interface ModelAdmin {
     readonly name: string;
     readonly settings: ModelSettings;
     readonly hasKey: boolean;
+    /** The new key, if one is given. */
+    readonly key?: string | undefined;
   }): void;
   /** Makes one small call for each ability of a model. */
   try(name: string, model: Model, signal: AbortSignal): AsyncIterable<ModelTrial>;

@@ -66,7 +66,7 @@ test("an admin adds a model with a key, tests it, uses it and removes it, and th
   const tested = await call("POST", `/v1/models/${added.body.id}/test`);
   expect(tested).toMatchObject({
     status: 200,
-    body: { works: true, data: [{ ability: "text", detail: "Hello." }, {}, {}, {}] },
+    body: { works: true, data: [{ ability: "text", detail: "Hello." }, {}, {}, {}, {}, {}, {}, {}] },
   });
   const { path } = await session(call, { model: name });
   await say(call, path, "Hi");
@@ -130,7 +130,10 @@ test("a redirect is not followed, so that a key is sent only to the model's own 
   const { url, keys } = await fakeModel(`${elsewhere.url}/chat/completions`);
   const { body } = await call("POST", "/v1/models", { name: "openai-compatible/fake", settings: { url }, key: KEY });
   const tested = await call("POST", `/v1/models/${body.id}/test`);
-  expect(tested.body).toMatchObject({ works: false, data: [{ detail: expect.stringContaining("307") }, {}, {}, {}] });
+  expect(tested.body).toMatchObject({
+    works: false,
+    data: expect.arrayContaining([expect.objectContaining({ detail: expect.stringContaining("307") })]),
+  });
   expect(keys.length).toBeGreaterThan(0);
   expect(elsewhere.keys).toEqual([]);
 });

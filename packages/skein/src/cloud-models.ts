@@ -10,30 +10,43 @@ interface CloudDeps extends Pick<MessagesModelOptions, "abilities" | "silenceMs"
   readonly key: string;
   /** The value of an environment variable. */
   readonly keyIn: (variable: string) => string | undefined;
-  readonly fetch?: typeof globalThis.fetch;
+  readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
+type CloudSettings = ModelSettings & { readonly adapter: "bedrock" | "vertex" };
+
 /** Claude in another company's cloud. The client is loaded at the first request. */
-export function cloudModel(
-  name: string,
-  { adapter, url, ...settings }: ModelSettings & { readonly adapter: "bedrock" | "vertex" },
-  { modelName, key, keyIn, fetch, price, ...shared }: CloudDeps,
-): Model {
-  const region = settings.region ?? keyIn(REGION[adapter]);
-  const project = settings.project ?? keyIn("ANTHROPIC_VERTEX_PROJECT_ID");
-  if (region === undefined)
-    return failingModel(`The model "${name}" needs a region. Set it with --region, or in ${REGION[adapter]}.`);
-  if (adapter === "vertex" && project === undefined)
-    return failingModel(
-      `The model "${name}" needs a project. Set it with --cloud-project, or in ANTHROPIC_VERTEX_PROJECT_ID.`,
-    );
-  if (!hasPart(adapter)) return failingModel(`The model "${name}" cannot be used. ${whatToInstall(adapter)}`);
-  const options = { region, key, url, fetch };
+export function cloudModel(name: string, settings: CloudSettings, deps: CloudDeps): Model {
+  const { abilities, silenceMs, modelName } = deps;
+  const cloud = openCloud(name, settings, deps);
+  if ("problem" in cloud) return failingModel(cloud.problem);
   return createMessagesModel({
-    ...shared,
+    ...(abilities && { abilities }),
+    silenceMs,
     nameOf: () => modelName,
     isClaude: true,
     pricedAsAsked: true,
+    ...cloud,
+  });
+}
+
+/** How a model in a cloud is asked and what it costs, or why it cannot be asked. */
+export function openCloud(
+  name: string,
+  { adapter, url, ...settings }: CloudSettings,
+  { key, keyIn, fetch, price }: Omit<CloudDeps, "modelName">,
+): Pick<MessagesModelOptions, "send" | "price"> | { readonly problem: string } {
+  const region = settings.region ?? keyIn(REGION[adapter]);
+  const project = settings.project ?? keyIn("ANTHROPIC_VERTEX_PROJECT_ID");
+  if (region === undefined)
+    return { problem: `The model "${name}" needs a region. Set it with --region, or in ${REGION[adapter]}.` };
+  if (adapter === "vertex" && project === undefined)
+    return {
+      problem: `The model "${name}" needs a project. Set it with --cloud-project, or in ANTHROPIC_VERTEX_PROJECT_ID.`,
+    };
+  if (!hasPart(adapter)) return { problem: `The model "${name}" cannot be used. ${whatToInstall(adapter)}` };
+  const options = { region, key, url, fetch };
+  return {
     // Names of Bedrock models contain their region, names of Vertex AI models do not.
     price: price ?? (adapter === "vertex" && region !== "global" ? regionalPrice(name) : undefined),
     send: lateSender(async () =>
@@ -41,7 +54,7 @@ export function cloudModel(
         ? (await loadPart.bedrock()).createBedrockSender(options)
         : (await loadPart.vertex()).createVertexSender({ ...options, project: project ?? "" }),
     ),
-  });
+  };
 }
 
 const REGION = { bedrock: "AWS_REGION", vertex: "CLOUD_ML_REGION" } as const;

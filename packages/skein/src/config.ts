@@ -24,6 +24,8 @@ export interface Config {
   readonly anthropicBaseUrl: string | undefined;
   /** `simulation`: answers are simulated, even if there is a key. */
   readonly model: string | undefined;
+  /** The simulator that several processes share, with `simulation`. */
+  readonly simulatorUrl: string | undefined;
   /** NODE_ENV is "production": a model that is missing is an error. */
   readonly isProduction: boolean;
   /** Where the server listens, as written. */
@@ -138,6 +140,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     claudeOauthToken: env["CLAUDE_CODE_OAUTH_TOKEN"] || undefined,
     anthropicBaseUrl: env["ANTHROPIC_BASE_URL"] || undefined,
     model: env["SKEIN_MODEL"] || undefined,
+    simulatorUrl: env["SKEIN_SIMULATOR_URL"] || undefined,
     isProduction: env["NODE_ENV"] === "production",
     port: env["SKEIN_PORT"] || undefined,
     host: env["SKEIN_HOST"] || undefined,
@@ -198,11 +201,16 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 }
 
 /** Whether a simulation was requested explicitly; otherwise why a real model is needed. */
-export function simulationChoice({ model, isProduction }: Pick<Config, "model" | "isProduction">) {
+export function simulationChoice({
+  model,
+  simulatorUrl,
+  isProduction,
+}: Pick<Config, "model" | "simulatorUrl" | "isProduction">) {
   if (model !== undefined && model !== "simulation")
     throw new KnownError("invalid", `SKEIN_MODEL is "${model}". Expected "simulation", or nothing.`);
   return {
     simulates: model === "simulation",
+    simulatorUrl,
     needsRealBecause: isProduction ? "NODE_ENV is production" : undefined,
   };
 }

@@ -4,7 +4,15 @@ import { type Model, ModelFailure } from "@skein/core";
 export function failingModel(message: string): Model {
   return {
     unusable: message,
-    abilities: { tools: true, images: true, pdf: true, thinking: true, output: true },
+    abilities: {
+      tools: true,
+      parallelTools: true,
+      images: true,
+      pdf: true,
+      thinking: true,
+      output: true,
+      caching: true,
+    },
     prepare: () => ({ api: "none", body: {}, leftOut: [] }),
     call: () => Promise.reject(new ModelFailure({ code: "unknown_model", message }, { retryable: false })),
   };

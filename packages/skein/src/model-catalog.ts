@@ -1,12 +1,12 @@
 import { createAiSdkModel, isAiSdkModel } from "@skein/adapters/models/ai-sdk";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
+import type { BrokeredModel } from "@skein/adapters/sandboxes/model-broker";
 import { createOpenAiModel } from "@skein/adapters/models/openai";
 import { ChatQuirks, createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
-import { createGuardedFetch } from "@skein/adapters/tools";
 import {
   type Model,
+  type ModelAbilities,
   type ModelCatalog,
-  type ReachedModel,
   type Records,
   createModels,
   createSecrets,
@@ -14,10 +14,12 @@ import {
 } from "@skein/core";
 import { KnownError, ModelSettings, givenPrice, isKnownError, providerOf } from "@skein/protocol";
 import { z } from "zod";
-import { awsKey, cloudModel } from "./cloud-models.ts";
+import { claudeCodeModel, notForClaudeCode } from "./claude-code-model.ts";
+import { cloudModel } from "./cloud-models.ts";
 import { failingModel } from "./failing-model.ts";
 import { PROVIDERS, isClaudeName, settingsOf } from "./model-providers.ts";
-import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
+import { type AddedModel, type ReachDeps, reachOf } from "./model-reach.ts";
+import type { OpenedToModels } from "./model-rules.ts";
 
 /** A model object of the AI SDK, with what is known of the model. */
 interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
@@ -76,15 +78,17 @@ export interface CatalogDeps {
 /** How long the known models of a tenant are cached. */
 const FRESH_MS = 2000;
 
-/** A model of the store, with the text of its key. */
-interface AddedModel extends ReachedModel {
-  readonly tenant: string;
-  /** The text of its key in the store, or the reason why it cannot be read. */
-  readonly key: { readonly text: string; readonly problem?: undefined } | { readonly problem: string } | undefined;
+/** The models of a process, also for Claude Code. */
+export interface OwnCatalog extends ModelCatalog {
+  /**
+   * How Claude Code reaches the model of this name; undefined if the model is at the server's own address. Throws an
+   * error if Claude Code cannot use the model.
+   */
+  forClaudeCode(tenant: string, name: string): Promise<BrokeredModel | undefined>;
 }
 
 /** The models of a process: those of its configuration, those that were added to its store, and known providers by name. */
-export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
+export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
   const { claude, records, configured = {}, now = Date.now } = deps;
   const secrets = createSecrets(records);
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
@@ -133,29 +137,68 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
     added.set(tenant, { at: now(), models });
   }
 
+  async function refresh(tenant: string, { isUrgent } = { isUrgent: false }): Promise<void> {
+    const known = added.get(tenant);
+    if (known && !isUrgent && Math.abs(now() - known.at) < FRESH_MS) return;
+    // Many sessions that begin at once share one reading.
+    const underWay = (!isUrgent && reading.get(tenant)) || read(tenant).finally(() => reading.delete(tenant));
+    reading.set(tenant, underWay);
+    await underWay;
+  }
+
+  /** What is known under this name: settings, an object that asks the model, Claude, or nothing. */
+  function find(tenant: string, name: string): FoundModel {
+    const settings = Object.hasOwn(configured, name) ? configured[name] : undefined;
+    if (settings && "model" in settings) return { kind: "object", object: settings };
+    if (settings) return { kind: "settings", settings, own: undefined };
+    const own = added.get(tenant)?.models.get(name);
+    if (own) return { kind: "settings", settings: own.settings, own };
+    if (isClaudeName(name) || deps.isGateway) return { kind: "claude" };
+    if (Object.hasOwn(PROVIDERS, providerOf(name) ?? ""))
+      return { kind: "settings", settings: NO_SETTINGS, own: undefined };
+    return {
+      kind: "unknown",
+      problem: `There is no model "${name}". Add it with "skein models add ${name} --url URL", or in skein.config.ts.`,
+    };
+  }
+
   return {
-    async refresh(tenant, { isUrgent } = { isUrgent: false }) {
-      const known = added.get(tenant);
-      if (known && !isUrgent && Math.abs(now() - known.at) < FRESH_MS) return;
-      // Many sessions that begin at once share one reading.
-      const underWay = (!isUrgent && reading.get(tenant)) || read(tenant).finally(() => reading.delete(tenant));
-      reading.set(tenant, underWay);
-      await underWay;
-    },
+    refresh,
     named(tenant, name) {
-      const own = added.get(tenant)?.models.get(name);
-      const settings = Object.hasOwn(configured, name) ? configured[name] : undefined;
-      if (settings && "model" in settings) return objectModel(name, settings);
-      if (settings) return modelOf(name, settings);
-      if (own) return modelOf(name, own.settings, own);
-      if (isClaudeName(name) || deps.isGateway) return claude;
-      if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, NO_SETTINGS);
-      return failingModel(
-        `There is no model "${name}". Add it with "skein models add ${name} --url URL", or in skein.config.ts.`,
-      );
+      const found = find(tenant, name);
+      switch (found.kind) {
+        case "object":
+          return objectModel(name, found.object);
+        case "settings":
+          return modelOf(name, found.settings, found.own);
+        case "claude":
+          return claude;
+        case "unknown":
+          return failingModel(found.problem);
+      }
+    },
+    async forClaudeCode(tenant, name) {
+      await refresh(tenant);
+      const found = find(tenant, name);
+      switch (found.kind) {
+        case "object":
+          throw notForClaudeCode(name, "ai-sdk");
+        case "settings":
+          return claudeCodeModel(name, found.settings, { ...deps, added: found.own });
+        case "claude":
+          return undefined;
+        case "unknown":
+          throw new KnownError("invalid", `model: ${found.problem}`);
+      }
     },
   };
 }
+
+type FoundModel =
+  | { readonly kind: "object"; readonly object: ModelObject }
+  | { readonly kind: "settings"; readonly settings: ModelSettings; readonly own: AddedModel | undefined }
+  | { readonly kind: "claude" }
+  | { readonly kind: "unknown"; readonly problem: string };
 
 const MOST_MADE = 1000;
 const NO_SETTINGS: ModelSettings = {};
@@ -185,38 +228,12 @@ export function checkModelSettings(name: string, settings: ModelSettings): void 
   if (quirks) parseInput(ChatQuirks.partial(), quirks);
 }
 
-interface OpenDeps extends CatalogDeps {
-  /** The record of the model, if it was added to the store. */
-  readonly added: AddedModel | undefined;
-}
-
-const NOTHING_OPENED: OpenedToModels = { addresses: [], keyVariables: [] };
-
-function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
-  const { added, keyIn, opened = NOTHING_OPENED } = deps;
-  const { adapter, url, key_env, abilities = {}, quirks = {}, price, model_name } = settingsOf(name, given);
-  const modelName = model_name ?? name.slice(name.indexOf("/") + 1);
-  if (added?.isGuarded)
-    try {
-      // Checked again: an address that was allowed when the model was added may be forbidden by now.
-      checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
-    } catch (error) {
-      return failingModel(`The model "${name}" cannot be used. ${(error as Error).message}`);
-    }
-  if (added?.key?.problem !== undefined)
-    return failingModel(`The key of the model "${name}" cannot be read. ${added.key.problem}`);
-  const apiKey =
-    added?.key?.text ??
-    (key_env === undefined ? undefined : keyIn(key_env)) ??
-    (adapter === "bedrock" && given.key_env === undefined ? awsKey(keyIn) : undefined);
-  if (key_env !== undefined && (apiKey === undefined || apiKey === ""))
-    return failingModel(`The model "${name}" needs a key in the environment variable ${key_env}, and it is not set.`);
-  const shared = {
-    modelName,
-    price: givenPrice(name, price),
-    ...givenOptions(deps, abilities),
-    ...(added?.isGuarded && { fetch: createGuardedFetch(modelPlaces(added.tenant, opened)) }),
-  };
+function openModel(name: string, given: ModelSettings, deps: CatalogDeps & Pick<ReachDeps, "added">): Model {
+  const reach = reachOf(name, given, deps);
+  if ("problem" in reach) return failingModel(reach.problem);
+  const { settings, modelName, apiKey, price, fetch } = reach;
+  const { adapter, url, abilities = {}, quirks = {} } = settings;
+  const shared = { modelName, price, ...givenOptions(deps, abilities), ...(fetch && { fetch }) };
   switch (adapter) {
     case "anthropic":
       return createAnthropicModel({ ...shared, apiKey: apiKey ?? "none", ...(url !== undefined && { baseUrl: url }) });
@@ -235,10 +252,16 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
       });
     case "bedrock":
     case "vertex":
-      return cloudModel(name, { ...given, adapter }, { ...shared, key: apiKey ?? "", keyIn });
+      return cloudModel(name, { ...given, adapter }, { ...shared, key: apiKey ?? "", keyIn: deps.keyIn });
     case undefined:
       return failingModel(`The model "${name}" has no adapter. Add it again with --adapter.`);
   }
+}
+
+/** A field that is not given must not replace the adapter's own value. */
+function abilitiesIn({ parallel_tools, ...others }: NonNullable<ModelSettings["abilities"]>): Partial<ModelAbilities> {
+  const given = { ...others, parallelTools: parallel_tools };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 function givenOptions(
@@ -246,8 +269,7 @@ function givenOptions(
   abilities: NonNullable<ModelSettings["abilities"]>,
 ) {
   return {
-    // A field that is not given must not replace the adapter's own value.
-    abilities: Object.fromEntries(Object.entries(abilities).filter(([, value]) => value !== undefined)),
+    abilities: abilitiesIn(abilities),
     ...(silenceMs !== undefined && { silenceMs }),
   };
 }

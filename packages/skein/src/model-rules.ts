@@ -1,5 +1,5 @@
 import { type GuardedRequestOptions, isPublicAddress, urlProblem } from "@skein/adapters/tools";
-import { KnownError, type ModelSettings, providerOf } from "@skein/protocol";
+import { KnownError, type ModelSettings, isJsonKey, providerOf } from "@skein/protocol";
 import { PROVIDERS, settingsOf } from "./model-providers.ts";
 
 /** What the operator allows models that requests add. */
@@ -8,6 +8,16 @@ export interface OpenedToModels {
   readonly addresses: readonly string[];
   /** Environment variables of the server with keys. */
   readonly keyVariables: readonly string[];
+}
+
+/** Refuses a key that the API of the model cannot use. */
+export function checkModelKey(name: string, settings: ModelSettings, key: string | undefined): void {
+  const { adapter } = settingsOf(name, settings);
+  if (key === undefined || adapter === "vertex" || !isJsonKey(key)) return;
+  throw new KnownError(
+    "invalid",
+    `key: The JSON of a service account is the key of a model with the adapter vertex. The adapter of this model is ${adapter ?? "unknown"}.`,
+  );
 }
 
 interface AddedModel {

@@ -1,12 +1,12 @@
-import { type ModelCatalog, type Store, type Vault, sealedRecords } from "@skein/core";
+import { type Store, type Vault, sealedRecords } from "@skein/core";
 import { type Config, environmentKey, simulationChoice } from "./config.ts";
-import { type ConfiguredModels, createModelCatalog } from "./model-catalog.ts";
+import { type ConfiguredModels, type OwnCatalog, createModelCatalog } from "./model-catalog.ts";
 import type { OpenedToModels } from "./model-rules.ts";
 import { type OpenModel, openModel } from "./open-model.ts";
 
 /** The models of a process, including Claude. */
 export interface OpenCatalog {
-  readonly catalog: ModelCatalog;
+  readonly catalog: OwnCatalog;
   readonly claude: OpenModel;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function catalogWith(
     readonly opened?: OpenedToModels | undefined;
     readonly silenceMs?: number | undefined;
   },
-): ModelCatalog {
+): OwnCatalog {
   return createModelCatalog({
     claude: claude.model,
     isGateway: !claude.simulated && claude.api.baseUrl !== undefined,

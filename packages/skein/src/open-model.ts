@@ -26,6 +26,8 @@ export async function openModel(
     readonly demoDelayMs?: number;
     /** Whether the simulation was requested explicitly. */
     readonly simulates?: boolean | undefined;
+    /** The address of a simulator that several processes share, instead of one in this process. */
+    readonly simulatorUrl?: string | undefined;
     /** Why a real model is needed unless the simulation was requested explicitly, as the end of a sentence. */
     readonly needsRealBecause?: string | undefined;
   },
@@ -50,15 +52,26 @@ export async function openModel(
       "invalid",
       `No ANTHROPIC_API_KEY is set, and ${config.needsRealBecause}. Set ANTHROPIC_API_KEY, or SKEIN_MODEL=simulation for answers that are made up.`,
     );
+  if (config.simulates && config.simulatorUrl !== undefined)
+    return simulation(config.simulatorUrl, { description: "a shared simulation (SKEIN_MODEL)", silence });
   const { createSimulator } = await import("@skein/simulator");
   // The simulator does not keep the process alive: a program that forgets to close its agent ends, as with a real model.
   const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0, keepsProcess: false });
+  const description = config.simulates ? "a simulation (SKEIN_MODEL)" : "a simulation (no ANTHROPIC_API_KEY is set)";
+  return { ...simulation(simulator.url, { description, silence }), close: () => simulator.close() };
+}
+
+/** A simulator as the model. Its answers are marked and cost nothing, in whichever process it is. */
+function simulation(
+  baseUrl: string,
+  { description, silence }: { readonly description: string; readonly silence: { readonly silenceMs?: number } },
+): OpenModel {
   return {
-    model: createAnthropicModel({ apiKey: "simulated", baseUrl: simulator.url, simulated: true, ...silence }),
-    description: config.simulates ? "a simulation (SKEIN_MODEL)" : "a simulation (no ANTHROPIC_API_KEY is set)",
+    model: createAnthropicModel({ apiKey: "simulated", baseUrl, simulated: true, ...silence }),
+    description,
     simulated: true,
-    api: { apiKey: "simulated", baseUrl: simulator.url },
-    close: () => simulator.close(),
+    api: { apiKey: "simulated", baseUrl },
+    close: async () => {},
   };
 }
 

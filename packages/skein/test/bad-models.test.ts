@@ -169,6 +169,15 @@ const MESSAGES = [
     delta: { type: "input_json_delta", partial_json: json },
   }),
 ] as const;
+const CHAT = [
+  {
+    choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "t1", function: { name: "add", arguments: "" } }] } }],
+  },
+  {},
+  (json: string) => ({
+    choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: json } }] } }],
+  }),
+] as const;
 const ENDLESS = {
   "claude-sonnet-5-5": MESSAGES,
   "bedrock/anthropic.claude-sonnet-5-5": MESSAGES,
@@ -182,20 +191,11 @@ const ENDLESS = {
     },
     (json: string) => ({ type: "response.function_call_arguments.delta", output_index: 0, delta: json }),
   ],
-  "openai-compatible/llama": [
-    {
-      choices: [
-        { index: 0, delta: { tool_calls: [{ index: 0, id: "t1", function: { name: "add", arguments: "" } }] } },
-      ],
-    },
-    {},
-    (json: string) => ({
-      choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: json } }] } }],
-    }),
-  ],
+  "openai-compatible/llama": CHAT,
+  "ai/llama": CHAT,
 } as const;
 
-test.each([...CLAUDES, "openai/gpt-6", "openai-compatible/llama"] as const)(
+test.each(NAMES)(
   "%s with a call whose JSON never ends: the stream is ended at 32 million characters, and not requested again",
   async (model) => {
     const [first, second, more] = ENDLESS[model];

@@ -139,6 +139,34 @@ test("a hook asks a person, and the call runs once it is allowed", async () => {
 });
 
 test.each([
+  ["as it is: the hook sees it once", "yes", [{ a: 1, b: 2 }], "3"],
+  [
+    "with another input: the hook sees that one too",
+    JSON.stringify({ behavior: "allow", updatedInput: { a: 5, b: 6 } }),
+    [
+      { a: 1, b: 2 },
+      { a: 5, b: 6 },
+    ],
+    "11",
+  ],
+])("a person approves a call %s", async (_, content, inputs, answer) => {
+  const seen: unknown[] = [];
+  const hooks = { beforeToolCall: ({ input }: { input: unknown }) => void seen.push(input) };
+  const guarded = defineTool({
+    name: "add",
+    description: "Adds.",
+    input: z.object({ a: z.number(), b: z.number() }),
+    needsApproval: true,
+    run: ({ a, b }) => a + b,
+  });
+  const { agent, result } = await ask(hooks, SUM, { tools: [guarded] });
+  const toolUseId = result.awaiting[0]?.tool_use_id ?? "";
+  const done = await agent.answer(result.sessionId, [{ toolUseId, content }]);
+  expect(done.finalAnswer).toContain(answer);
+  expect(seen).toEqual(inputs);
+});
+
+test.each([
   ["says yes", async () => true, true],
   ["says no", async () => false, false],
   ["fails", () => Promise.reject(new Error("unreachable")), true],

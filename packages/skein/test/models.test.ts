@@ -1,6 +1,7 @@
 /** Models of several providers in one process, and sessions that go from one to another. */
 import { type ModelSettings, KnownError, exactCost, givenPrice, priceCall } from "@skein/protocol";
 import { createMemoryStore, createModels, defineTool } from "@skein/core";
+import { sampleCall } from "@skein/core/testing";
 import { createGoogle } from "@ai-sdk/google";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
@@ -295,7 +296,53 @@ test("a trial makes one call for each ability that the model is declared to have
   expect(trials).toEqual([
     ["text", "works"],
     ["tools", "works"],
+    ["parallel_tools", "works"],
     ["images", "works"],
+    ["pdf", "works"],
     ["thinking", "works"],
+    ["output", "works"],
+    ["caching", "works"],
   ]);
+});
+
+test.each([
+  ["anthropic", { tool_choice: { type: "auto", disable_parallel_tool_use: true } }],
+  ["openai", { parallel_tool_calls: false }],
+  ["openai-compatible", { parallel_tool_calls: false }],
+] as const)("%s: the provider is told about a model without parallel tools and caching", async (adapter, told) => {
+  const name = "own/model";
+  const bodyWith = (abilities: object) => {
+    const settings = { adapter, url: simulator.url, abilities };
+    const catalog = createModelCatalog({
+      claude: createAnthropicModel({ apiKey: "" }),
+      isGateway: false,
+      records: createMemoryStore().records,
+      configured: { [name]: settings },
+      keyIn: () => undefined,
+    });
+    const tools = [{ name: "add", description: "Adds.", input_schema: { type: "object" } }];
+    return catalog.named("default", name).prepare(sampleCall({ model: name, system: "S", tools, cache: "long" })).body;
+  };
+  const lacking = bodyWith({ parallel_tools: false, caching: false });
+  expect(lacking).toMatchObject(told);
+  expect(JSON.stringify(lacking)).not.toMatch(/cache/);
+  const usual = bodyWith({});
+  expect(JSON.stringify(usual)).not.toMatch(/parallel/);
+  if (adapter !== "openai-compatible") expect(JSON.stringify(usual)).toMatch(/cache/);
+});
+
+test("a trial of a model that does not answer tells the cause once and makes no further calls", async () => {
+  let calls = 0;
+  const model = {
+    ...createAnthropicModel({ apiKey: "" }),
+    call: async () => {
+      calls += 1;
+      throw new Error("The key is wrong.");
+    },
+  };
+  const trials = [];
+  for await (const trial of tryModel("any", model, new AbortController().signal)) trials.push(trial);
+  expect(trials.map(({ outcome }) => outcome)).toEqual(["fails", ...Array.from({ length: 7 }, () => "not tried")]);
+  expect(trials.filter(({ detail }) => detail.includes("wrong"))).toHaveLength(1);
+  expect(calls).toBe(1);
 });

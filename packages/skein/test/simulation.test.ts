@@ -1,3 +1,4 @@
+import { createSimulator } from "@skein/simulator";
 import { createAgent } from "skein";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig, simulationChoice } from "../src/config.ts";
@@ -33,6 +34,25 @@ test("answers of the built-in simulation are marked, cost nothing, and are in no
   expect(answer?.data).toMatchObject({ simulated: true, cost: { total_micros: 0 } });
   // Another test of this process may have made it say so before.
   expect(said.mock.calls.filter(([text]) => String(text).includes("answers are simulated")).length).toBeLessThan(2);
+});
+
+test("a simulator that several processes share is marked and costs nothing in each of them", async () => {
+  const simulator = await createSimulator();
+  const config = readConfig({
+    SKEIN_MODEL: "simulation",
+    SKEIN_SIMULATOR_URL: simulator.url,
+    // A real key beside it is not used.
+    ANTHROPIC_API_KEY: "sk-real",
+    SKEIN_API_KEY: "k".repeat(20),
+  });
+  const settings = serveSettings({ host: "0.0.0.0" }, config);
+  const opened = [await openModel(settings), await openModel(settings)];
+  onTestFinished(async () => {
+    for (const { close } of opened) await close();
+    await simulator.close();
+  });
+  for (const { simulated, model, api } of opened)
+    expect([simulated, model.simulated, api.baseUrl, api.apiKey]).toEqual([true, true, simulator.url, "simulated"]);
 });
 
 test("in production, and on a server that other machines can reach, a missing key is an error unless a simulation is requested", async () => {

@@ -4,6 +4,8 @@ import { grouped, money } from "../ui/amounts.ts";
 import { Fact, FactList } from "../ui/fact-list.tsx";
 import { fullTime } from "../ui/times.ts";
 
+const CACHE = { off: "off", short: "minutes", long: "hours" } as const;
+
 /** The model, the limits and the dates of an agent. */
 export function AgentFacts({ agent }: { readonly agent: Agent }) {
   const { config } = agent;
@@ -17,6 +19,7 @@ export function AgentFacts({ agent }: { readonly agent: Agent }) {
         <Fact name="Thinking">
           {config.thinking_tokens === 0 ? "off" : `up to ${grouped(config.thinking_tokens)} tokens`}
         </Fact>
+        <Fact name="Prompt cache">{CACHE[config.cache ?? "short"]}</Fact>
         <Fact name="Budget">
           {config.max_cost_micros === null ? "none" : `${money(config.max_cost_micros)} a session`}
         </Fact>

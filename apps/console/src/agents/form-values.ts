@@ -9,6 +9,7 @@ export interface FormValues {
   readonly max_steps: string;
   readonly max_tokens: string;
   readonly thinking_tokens: string;
+  readonly cache: string;
   readonly budget: string;
   readonly tools: string;
   readonly generate_title: boolean;
@@ -25,6 +26,7 @@ export function valuesOf(agent: Agent | undefined): FormValues {
     max_steps: String(config?.max_steps ?? 50),
     max_tokens: String(config?.max_tokens ?? 2048),
     thinking_tokens: String(config?.thinking_tokens ?? 0),
+    cache: config?.cache ?? "short",
     budget: config?.max_cost_micros == null ? "" : String(config.max_cost_micros / 1e6),
     tools: serverTools(agent).join(", "),
     generate_title: config?.generate_title ?? true,
@@ -46,6 +48,7 @@ export function changeOf(values: FormValues, agent: Agent | undefined): AgentCha
     max_steps: Number(values.max_steps),
     max_tokens: Number(values.max_tokens),
     thinking_tokens: Number(values.thinking_tokens),
+    cache: values.cache as NonNullable<AgentChange["cache"]>,
     max_cost_micros: values.budget.trim() === "" ? null : Math.round(Number(values.budget) * 1e6),
     generate_title: values.generate_title,
     ...(tools.join() !== serverTools(agent).join() && { tools }),

@@ -9,7 +9,7 @@ interface LimitFieldsProps {
   readonly set: SetValue;
 }
 
-/** The limits of a session of the agent: steps, tokens and money. */
+/** The limits of a session of the agent: steps, tokens, money, and how long its provider caches the conversation. */
 export function LimitFields({ values, set }: LimitFieldsProps) {
   return (
     <div className="form-four">
@@ -34,6 +34,13 @@ export function LimitFields({ values, set }: LimitFieldsProps) {
           value={values.thinking_tokens}
           onChange={set("thinking_tokens")}
         />
+      </Field>
+      <Field label="Prompt cache">
+        <select className="select" value={values.cache} onChange={set("cache")}>
+          <option value="off">off</option>
+          <option value="short">minutes</option>
+          <option value="long">hours</option>
+        </select>
       </Field>
       <Field label="Budget of a session, $">
         <input

@@ -48,7 +48,7 @@ export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps)
               disabled={trial === "running"}
               onClick={() => (trial === "asked" ? void test() : setTrial("asked"))}
             >
-              {trial === "running" ? "Testing…" : trial === "asked" ? "Make four small calls?" : "Test"}
+              {trial === "running" ? "Testing…" : trial === "asked" ? "Make nine small calls?" : "Test"}
             </button>
             <button type="button" className="btn quiet" onClick={() => (isSure ? onRemove() : setSure(true))}>
               {isSure ? "Really remove?" : "Remove"}
@@ -69,9 +69,7 @@ export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps)
                 <StateWord state={STATES[outcome]} word={ability} />
               </span>
               <span className="grow cut faint" title={detail}>
-                {outcome === "not said to have it"
-                  ? "Not tried: the model is not said to have it"
-                  : visibleLine(detail)}
+                {NOT_TRIED[outcome] ?? visibleLine(detail)}
               </span>
               {ms > 0 && <span className="faint num">{duration(ms)}</span>}
             </li>
@@ -86,6 +84,12 @@ const STATES: Readonly<Record<ModelTrial["outcome"], State>> = {
   works: "done",
   fails: "failed",
   "not said to have it": "idle",
+  "not tried": "idle",
+};
+
+const NOT_TRIED: Partial<Record<ModelTrial["outcome"], string>> = {
+  "not said to have it": "Not tried: the model is not said to have it",
+  "not tried": "Not tried: the model does not answer",
 };
 
 const KEYS: Readonly<Record<NonNullable<Model["key"]>, string>> = {
@@ -94,6 +98,12 @@ const KEYS: Readonly<Record<NonNullable<Model["key"]>, string>> = {
   none: "without a key",
 };
 
+/** The abilities that the model is said to lack. */
+function lacking(abilities: object): string {
+  const names = Object.entries(abilities).flatMap(([name, has]) => (has === false ? [name.replaceAll("_", " ")] : []));
+  return names.length === 0 ? "" : `without ${names.join(", ")}`;
+}
+
 /** The model's address and key in words; for callers who may not see them, its provider. */
 function reachedBy({ provider, settings, key }: Model): string {
   const parts = [
@@ -101,6 +111,7 @@ function reachedBy({ provider, settings, key }: Model): string {
     settings?.url,
     settings?.model_name && `as ${settings.model_name}`,
     key && KEYS[key],
+    lacking(settings?.abilities ?? {}),
   ];
   return parts
     .filter((part) => part !== undefined && part !== null && part !== "")

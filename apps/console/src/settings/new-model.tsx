@@ -9,16 +9,24 @@ const ADAPTERS: readonly (readonly [value: string, word: string])[] = [
   ["openai-compatible", "OpenAI Chat Completions"],
 ];
 
+/** The named abilities as missing ones: `images, parallel tools`. The server rejects names that it does not know. */
+function lackedIn(names: string): Record<string, false> {
+  const each = names.split(",").map((name) => name.trim().toLowerCase().replaceAll(" ", "_"));
+  return Object.fromEntries(each.filter((name) => name !== "").map((name) => [name, false]));
+}
+
 /** The form in which a model is added. A name with a known provider needs nothing else: `openrouter/…`, `ollama/…`. */
 export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<boolean> }) {
   const [name, setName] = useState("");
   const [adapter, setAdapter] = useState("");
   const [url, setUrl] = useState("");
   const [key, setKey] = useState("");
+  const [lacks, setLacks] = useState("");
   const add = async (): Promise<void> => {
     const settings = {
       ...(adapter !== "" && { adapter: adapter as "anthropic" }),
       ...(url.trim() !== "" && { url: url.trim() }),
+      ...(lacks.trim() !== "" && { abilities: lackedIn(lacks) }),
     };
     const isAdded = await onAdd({
       name: name.trim(),
@@ -28,7 +36,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
     });
     // The key is removed from the page after it was sent.
     setKey("");
-    if (isAdded) [setName, setUrl, setAdapter].forEach((set) => set(""));
+    if (isAdded) [setName, setUrl, setAdapter, setLacks].forEach((set) => set(""));
   };
   return (
     <form
@@ -71,6 +79,14 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           placeholder="if it needs one"
           value={key}
           onChange={({ target }) => setKey(target.value)}
+        />
+      </Field>
+      <Field label="What it lacks">
+        <input
+          className="input"
+          placeholder="for example images, caching"
+          value={lacks}
+          onChange={({ target }) => setLacks(target.value)}
         />
       </Field>
       <button type="submit" className="btn" disabled={name.trim() === ""}>

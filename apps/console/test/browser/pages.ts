@@ -273,7 +273,7 @@ export function describePages(shared: { readonly world: World }): void {
       await row.getByText("key kept sealed here").waitFor();
       expect(await page.content()).not.toContain("a-key-that-is-sealed");
       await row.getByRole("button", { name: "Test" }).click();
-      await row.getByRole("button", { name: "Make four small calls?" }).click();
+      await row.getByRole("button", { name: "Make nine small calls?" }).click();
       await row.locator(".trials li", { hasText: "text" }).waitFor({ timeout: 20_000 });
       await row.getByRole("button", { name: "Remove" }).click();
       await row.getByRole("button", { name: "Really remove?" }).click();

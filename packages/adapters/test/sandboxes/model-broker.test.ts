@@ -1,9 +1,17 @@
 import { existsSync } from "node:fs";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
+import { createBedrockSender } from "@skein/adapters/models/bedrock";
+import { createCloudUpstream } from "@skein/adapters/models/cloud-upstream";
+import { KnownError } from "@skein/protocol";
 import { type Simulator, createSimulator, script } from "@skein/simulator";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type ModelPass, type PassRules, createModelBroker } from "../../src/sandboxes/model-broker/index.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import {
+  type ModelPass,
+  type PassRules,
+  createHttpUpstream,
+  createModelBroker,
+} from "../../src/sandboxes/model-broker/index.ts";
 import type { ReportedUsage } from "../../src/sandboxes/model-broker/usage-of-answer.ts";
 
 const MODEL = "claude-opus-5-5";
@@ -275,4 +283,62 @@ test("the socket is removed with its pass", async () => {
   expect(existsSync(pass.socket)).toBe(true);
   await pass.close();
   expect(existsSync(pass.socket)).toBe(false);
+});
+
+describe("a model with an address of its own", () => {
+  const name = "home/größe";
+  let elsewhere: Simulator;
+  let pass: ModelPass;
+  beforeAll(async () => {
+    elsewhere = await createSimulator();
+    const credentials = { "x-api-key": "another key" };
+    const send = createBedrockSender({ region: "eu-west-1", key: "a key of Bedrock", url: elsewhere.url });
+    pass = await broker.issue({
+      async reach(model) {
+        if (model === "openai/gpt-6") throw new KnownError("invalid", "It speaks another API.");
+        if (model === name)
+          return { modelName: "qwen3:8b", upstream: createHttpUpstream({ baseUrl: elsewhere.url, credentials }) };
+        return model === "bedrock/opus"
+          ? { modelName: "eu.anthropic.opus", upstream: createCloudUpstream(send) }
+          : undefined;
+      },
+    });
+    pass.open();
+  });
+  afterAll(async () => {
+    await pass.close();
+    await elsewhere.close();
+  });
+  const sent = () => elsewhere.ledger.calls().at(-1);
+
+  test.each([
+    [name, false, "qwen3:8b"],
+    [name, true, "qwen3:8b"],
+    ["bedrock/opus", false, "eu.anthropic.opus"],
+    ["bedrock/opus", true, "eu.anthropic.opus"],
+  ])("%s is asked there under its own name, and answers under ours (stream: %s)", async (model, stream, own) => {
+    const before = simulator.ledger.calls().length;
+    const { status, body } = await ask(pass, { model, stream, prompt: script([{ text: "ein größeres 🙂" }]) });
+    expect([status, sent()?.model]).toEqual([200, own]);
+    const first = stream ? /^data: (.*)$/m.exec(body)?.[1] : body;
+    const told = JSON.parse(first ?? "") as { model?: string; message?: { model: string } };
+    expect((told.message ?? told).model).toBe(model);
+    if (!stream) expect(body).toContain("ein größeres 🙂");
+    expect(simulator.ledger.calls().length).toBe(before);
+  });
+
+  test("a model that cannot be used is refused with the reason, and nothing is sent", async () => {
+    const before = elsewhere.ledger.calls().length;
+    const { status, body } = await ask(pass, { model: "openai/gpt-6" });
+    expect([status, body]).toEqual([403, expect.stringContaining("It speaks another API.")]);
+    expect(elsewhere.ledger.calls().length).toBe(before);
+  });
+
+  test("an error of a cloud has the format of the Messages API", async () => {
+    const prompt = script([{ error: { status: 429, retryAfter: 7 } }]);
+    const { status, body } = await ask(pass, { model: "bedrock/opus", stream: true, prompt });
+    expect([status, JSON.parse(body)]).toMatchObject([429, { type: "error", error: { type: "rate_limit_error" } }]);
+    const path = "/v1/messages/count_tokens";
+    expect((await ask(pass, { model: "bedrock/opus", path })).status).toBe(404);
+  });
 });

@@ -1,4 +1,5 @@
-import { type ApiModel, ModelSettings } from "@skein/protocol";
+import { parseInput } from "@skein/core";
+import { type ApiModel, ModelSettings, isKnownError } from "@skein/protocol";
 import { openStore } from "skein/stores";
 import { serveSettings } from "skein/serve";
 import type { ModelPlace } from "../models/model-place.ts";
@@ -22,7 +23,7 @@ const OPTIONS = {
   },
   json: JSON_OPTION,
 } as const;
-const ABILITIES = ["tools", "images", "pdf", "thinking", "output"] as const;
+const ABILITIES = ["tools", "parallel_tools", "images", "pdf", "thinking", "output", "caching"] as const;
 
 const list = defineCommand({
   name: "models list",
@@ -161,12 +162,14 @@ function settingsIn(values: AddValues): ModelSettings {
     abilities: Object.keys(abilities).length === 0 ? undefined : abilities,
     quirks: values.quirks === undefined ? undefined : jsonIn(values.quirks),
   };
-  const parsed = ModelSettings.safeParse(
-    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-  );
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new UsageError(`${issue?.path.join(".")}: ${issue?.message}`);
+  try {
+    return parseInput(
+      ModelSettings,
+      Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    );
+  } catch (error) {
+    throw isKnownError(error) ? new UsageError(error.message) : error;
+  }
 }
 
 function named(text: string | undefined, value: boolean): Record<string, boolean> {

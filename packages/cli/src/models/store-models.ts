@@ -1,7 +1,7 @@
 import { type Store, createModels, sealedRecords, shownModel } from "@skein/core";
 import type { ApiModel, LlmModel } from "@skein/protocol";
 import type { Config } from "skein/config";
-import { type ServeSettings, checkModelSettings, loadCode, openCatalog, tryModel } from "skein/serve";
+import { type ServeSettings, checkModelKey, checkModelSettings, loadCode, openCatalog, tryModel } from "skein/serve";
 import type { ModelPlace } from "./model-place.ts";
 
 /** The models of a store on this machine. A user who can write to the store may give a model any address. */
@@ -19,6 +19,7 @@ export function createStoreModels(
     list: async () => Promise.all((await models.list()).map(shown)),
     async add({ name, settings: given, key, isDefault }) {
       checkModelSettings(name, given);
+      checkModelKey(name, given, key);
       return shown(await models.add({ name, settings: given, key, isDefault }));
     },
     async *test(name) {

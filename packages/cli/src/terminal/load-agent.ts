@@ -7,6 +7,7 @@ import { createAgent, agentWith } from "skein/agent";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
+import { oneOf } from "./option-kinds.ts";
 import { storeUrlFor } from "./session-command.ts";
 import type { PLACE_OPTIONS } from "./shared-options.ts";
 
@@ -27,6 +28,12 @@ export const AGENT_OPTIONS = {
   },
   model: { takes: "NAME", about: "The model of a new session" },
   system: { takes: "TEXT", about: "The system prompt of a new session" },
+  cache: {
+    takes: "TIME",
+    kind: oneOf("off", "short", "long"),
+    about:
+      "How long the provider keeps the conversation of a new session in its cache: off, short (minutes, the default) or long (hours)",
+  },
   "agent-name": {
     takes: "NAME",
     about: "With --server: the name or id of an agent of the server (default: the only one)",
@@ -65,7 +72,7 @@ export async function loadAgent(
 }
 
 async function serverAgent({ values, config }: AgentCall, server: string): Promise<Answerer> {
-  const local = (["agent", "tools", "skills", "system"] as const).filter((name) => values[name] !== undefined);
+  const local = (["agent", "tools", "skills", "system", "cache"] as const).filter((name) => values[name] !== undefined);
   if (local.length > 0)
     throw new UsageError(
       `--${local[0]} cannot be used with --server: the server has its own agents. --agent-name names one.`,
@@ -87,12 +94,13 @@ async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly 
 }
 
 function changed(call: AgentCall, options: AgentOptions): AgentOptions {
-  const { model, system, store } = call.values;
+  const { model, system, cache, store } = call.values;
   const keepsStore = options.store !== undefined && store === undefined;
   return {
     ...options,
     ...(model !== undefined && { model }),
     ...(system !== undefined && { system_prompt: system }),
+    ...(cache !== undefined && { cache }),
     ...(!keepsStore && { store: storeUrlFor(call) }),
   };
 }

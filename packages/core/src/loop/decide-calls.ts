@@ -187,8 +187,9 @@ function misfit(tool: Tool, call: CallState): string | undefined {
 function pendingCheck(call: CallState, tool: Tool, view: View): Effect | undefined {
   const { toolUseId } = call;
   const { checks } = view;
-  if (view.hooks?.beforeToolCall && !call.hook && !checks?.seen.has(toolUseId))
-    return { kind: "hook-call", key: `hook/${toolUseId}`, toolUseId };
+  // A hook saw the call before a person was asked. It sees it again only if the person gave it another input.
+  const isSeen = call.hook !== null || (call.approved && !call.isChanged) || checks?.seen.has(toolUseId);
+  if (view.hooks?.beforeToolCall && !isSeen) return { kind: "hook-call", key: `hook/${toolUseId}`, toolUseId };
   if (call.approved || call.hook?.decision === "ask" || !checks || checks.approvals.has(toolUseId)) {
     const isOpen = !call.approved && checks?.approvals.get(toolUseId) instanceof Promise;
     return isOpen ? { kind: "check-approval", key: `approval/${toolUseId}`, toolUseId } : undefined;

@@ -103,11 +103,15 @@ export interface ModelReply {
 /** What a model can do. A request leaves out what its model cannot do, and `leftOut` lists it. */
 export interface ModelAbilities {
   readonly tools: boolean;
+  /** The model may ask for several tool calls in one answer. If not, its provider is told so. */
+  readonly parallelTools: boolean;
   readonly images: boolean;
   readonly pdf: boolean;
   readonly thinking: boolean;
   /** The provider guarantees that answers follow a given schema. */
   readonly output: boolean;
+  /** The provider keeps the beginning of a call if it is marked. If not, nothing is marked. */
+  readonly caching: boolean;
 }
 
 /**

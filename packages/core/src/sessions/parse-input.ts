@@ -1,9 +1,10 @@
 import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
+import { plainIssue } from "./plain-issues.ts";
 
 /** Parses a caller's input. Invalid input is an `invalid` error that names the place. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { error: plainIssue });
   if (result.success) return result.data;
   // A misspelt key often causes a missing one as well. The error about the misspelt key is more helpful.
   const unknown = result.error.issues.filter(({ code }) => code === "unrecognized_keys");

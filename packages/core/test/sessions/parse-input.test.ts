@@ -28,7 +28,7 @@ test.each([
   [{ name: "a", rules: [{ tool: "x", tol: 1 }] }, 'rules.0: Unknown key "tol". Did you mean "tool"?'],
   [{ name: "a", colour: "red" }, 'Unknown key "colour".'],
   [{ name: "a", ["x".repeat(200)]: 1 }, `Unknown key "${"x".repeat(200)}".`],
-  [{ name: 1 }, "name: Invalid input: expected string, received number"],
+  [{ name: 1 }, "name: Expected a string, not a number."],
 ])("input that does not fit is rejected with its place and the nearest key: %j", (input, message) => {
   expect(messageOf(input)).toBe(message);
 });

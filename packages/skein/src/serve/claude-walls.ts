@@ -1,7 +1,7 @@
 import type { ClaudeWalls } from "@skein/adapters/runtimes/claude-code";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
-import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
+import { type ModelBroker, createModelBroker } from "@skein/adapters/sandboxes/model-broker";
 import type { SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { loadPart } from "../optional-parts.ts";
@@ -17,6 +17,8 @@ export interface ServerWalls {
    * make the server read other files.
    */
   copyFolder(from: string, to: string): Promise<void>;
+  /** The way to models, which is also used without a sandbox for models with a key of their own. */
+  readonly broker: ModelBroker;
   close(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export function createServerWalls(
   });
 
   return {
+    broker,
     async problem() {
       const found = await openSandbox();
       return "problem" in found ? found.problem : undefined;

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import {
   type ClaudeCode,
   type ClaudeCodeDeps,
+  type OwnModels,
   createClaudeCode,
+  namedModels,
   optionsOf,
   removeSessionFiles,
 } from "@skein/adapters/runtimes/claude-code";
@@ -42,6 +44,8 @@ export interface ClaudeDeps {
   readonly api: OpenModel["api"];
   /** Whether the built-in simulation is at that address. */
   readonly simulated: boolean;
+  /** How models that have an address of their own are reached. */
+  readonly reach: OwnModels["reach"];
   /** The token of a subscription, which Claude Code uses instead of the key. */
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
@@ -55,7 +59,7 @@ export interface Claude {
 }
 
 export function createClaude(deps: ClaudeDeps): Claude {
-  const { dataDir, records, settings, rules, allowedAddresses, api, oauth, simulated } = deps;
+  const { dataDir, records, settings, rules, allowedAddresses, api, oauth, simulated, reach } = deps;
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
@@ -97,12 +101,18 @@ export function createClaude(deps: ClaudeDeps): Claude {
       : `Claude Code is off for this key: a sandbox is required, because ${sandbox.because}. ${sandboxProblem}`;
   }
 
+  /** Throws an error if Claude Code cannot use a model that is named. */
+  async function checkModels(options: Partial<ClaudeOptions>, tenant: string): Promise<void> {
+    await Promise.all(namedModels(options).map((model) => reach(tenant, model)));
+  }
+
   return {
     runtimes(parts) {
       runtime = createClaudeCode({
         ...parts,
         configDirOf: (tenant, sessionId) => ownFolder(tenant, "config", sessionId),
         walls: walls.open,
+        ownModels: { reach, broker: walls.broker },
         apiEnv: credentials({ api, oauth }),
         simulated: simulated && !oauth,
         refused: deps.refused,
@@ -119,8 +129,10 @@ export function createClaude(deps: ClaudeDeps): Claude {
     gate: {
       problem: async () =>
         (problem = problem === undefined ? undefined : sdkProblem({ executable: settings.executable })),
-      admit: (options, { principal: { tenant, name, scopes }, sessionId }) =>
-        policy.admit(options, { tenant, sessionId, key: name, isAdmin: scopes.includes("admin") }),
+      async admit(options, { principal: { tenant, name, scopes }, sessionId }) {
+        await checkModels(options, tenant);
+        return policy.admit(options, { tenant, sessionId, key: name, isAdmin: scopes.includes("admin") });
+      },
       refusal,
       bypass: settings.bypassPermissions,
       hasSandboxRules: rules.hasSandboxRules,

@@ -6,6 +6,7 @@ export { hookSecret } from "./hook-secret.ts";
 export { checkModel } from "./model-check.ts";
 export { tryModel } from "../model-trial.ts";
 export { checkModelSettings } from "../model-catalog.ts";
+export { checkModelKey } from "../model-rules.ts";
 export { openCatalog } from "../open-catalog.ts";
 export { type ServerPolicy, explainKey, openPolicy, wallsState } from "./policy.ts";
 export { startServer } from "./server.ts";

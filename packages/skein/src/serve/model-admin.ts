@@ -1,6 +1,6 @@
 import type { ServerDeps } from "@skein/server";
 import { checkModelSettings } from "../model-catalog.ts";
-import { type OpenedToModels, checkAddedModel } from "../model-rules.ts";
+import { type OpenedToModels, checkAddedModel, checkModelKey } from "../model-rules.ts";
 import { tryModel } from "../model-trial.ts";
 
 /** Checks and tries models for requests of a server. */
@@ -11,6 +11,7 @@ export function createModelAdmin(
     check(model) {
       checkModelSettings(model.name, model.settings);
       checkAddedModel(model, opened);
+      checkModelKey(model.name, model.settings, model.key);
     },
     try: tryModel,
   };

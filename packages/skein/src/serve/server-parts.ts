@@ -55,6 +55,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   const { dataDir, code, rules } = options;
   const report = createReport(options.log);
   const model = await openModel(options);
+  const models = catalogWith(model, { store, configured: code.models, opened: options.openedToModels });
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
   const { files, close: closeFiles } = await openServerFiles(options);
   const audit = createAuditLog({ records: store.records, ids: createIds(), now: Date.now });
@@ -72,10 +73,8 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
           api: model.api,
           refused,
           simulated: model.simulated,
-          oauth:
-            options.claudeOauthToken === undefined
-              ? undefined
-              : { token: options.claudeOauthToken, baseUrl: options.anthropicBaseUrl },
+          reach: models.forClaudeCode,
+          oauth: oauthOf(options),
         });
   const bus = options.redisUrl === undefined ? undefined : await openBus(options.redisUrl, report);
   const sql = await openSql(store, options);
@@ -99,7 +98,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     ...(rules.hasCaps && { capsOf: rules.capsOf }),
     ...code,
     leavesUnusable: options.engine?.role === "worker",
-    models: catalogWith(model, { store, configured: code.models, opened: options.openedToModels }),
+    models,
     files,
     workplaceOf: workplaces.of,
     memoryNamed: memories.named,
@@ -143,6 +142,11 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
       await model.close();
     },
   };
+}
+
+/** The token of a subscription, if the operator gave one. */
+function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOptions) {
+  return token === undefined ? undefined : { token, baseUrl };
 }
 
 /** The heartbeats of the processes on one store. */

@@ -64,6 +64,8 @@ export interface ServeSettings {
   readonly anthropicBaseUrl: string | undefined;
   /** Whether the simulation was requested explicitly; otherwise why a real model is needed. */
   readonly simulates?: boolean;
+  /** The simulator that several processes share. */
+  readonly simulatorUrl?: string | undefined;
   readonly needsRealBecause?: string | undefined;
 }
 
@@ -92,9 +94,9 @@ const CONFIG_FILE = "skein.config.ts";
  * it.
  */
 function realModel(config: Config, host: string) {
-  const { simulates, needsRealBecause } = simulationChoice(config);
+  const { needsRealBecause, ...choice } = simulationChoice(config);
   const reached = LOOPBACK.includes(host) ? undefined : `${host} can be reached from other machines`;
-  return { simulates, needsRealBecause: needsRealBecause ?? reached };
+  return { ...choice, needsRealBecause: needsRealBecause ?? reached };
 }
 
 /** Checks the settings. Throws `invalid` with a sentence about what is wrong. */

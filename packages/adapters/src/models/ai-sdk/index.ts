@@ -26,7 +26,15 @@ export interface AiSdkOptions {
   readonly silenceMs?: number;
 }
 
-const ABILITIES: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+const ABILITIES: ModelAbilities = {
+  tools: true,
+  parallelTools: true,
+  images: true,
+  pdf: true,
+  thinking: true,
+  output: true,
+  caching: false,
+};
 const SILENCE_MS = 300_000;
 
 /**

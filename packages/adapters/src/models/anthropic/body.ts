@@ -31,7 +31,7 @@ export function messagesBody(
 ): MessagesCall {
   const read = carriedOver(call.turns, { name: call.model, readsClaude: isClaude, abilities });
   const { leftOut } = read;
-  const mark = call.cache === "off" ? undefined : MARKS[call.cache];
+  const mark = call.cache === "off" || !abilities.caching ? undefined : MARKS[call.cache];
   const turns = isClaude ? read.turns : read.turns.map(withoutCarry);
   const { messages, settled } = mark ? withBreakpoints(turns, mark) : { messages: turns, settled: 0 };
   const output = askedOutput(call, abilities);
@@ -46,7 +46,7 @@ export function messagesBody(
     messages,
     ...(tools.length > 0 && { tools }),
     // Tools stay in the request when none may be used, because removing them would lose the cached prefix.
-    ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: { type: "none" } }),
+    ...(tools.length > 0 && toolChoiceOf(call, abilities)),
     ...thinking.fields,
     ...(output?.schema && { output_config: { format: { type: "json_schema", schema: output.schema } } }),
     ...(call.containerId !== null && { container: call.containerId }),
@@ -59,6 +59,11 @@ export function messagesBody(
     answerTool: output?.tool?.name,
     encoded: () => encodedBody(body, growing ?? turns, growing ? settled : 0),
   };
+}
+
+function toolChoiceOf({ toolChoice }: ModelCall, { parallelTools }: ModelAbilities): JsonObject {
+  if (toolChoice === "none") return { tool_choice: { type: "none" } };
+  return parallelTools ? {} : { tool_choice: { type: "auto", disable_parallel_tool_use: true } };
 }
 
 /** Removes `carry` from thinking. Skein, not the provider, sets it to recognise the model's own thinking. */

@@ -38,6 +38,7 @@ export interface AnthropicModelOptions {
 }
 
 const HINT = "Check the network, and ANTHROPIC_BASE_URL if it is set.";
+const HINT_FOR_RECORD = "Check the network and the address of the model.";
 
 /** The largest file that is fetched: it is held in memory until it is stored. */
 const FILE_LIMIT = 100 * 1024 * 1024;
@@ -69,7 +70,11 @@ export function createAnthropicModel({
     const { "anthropic-beta": betas = "", ...more } = headers;
     const { url, headers: usual } = await headOf(betas);
     const request = { method: "POST", headers: { ...usual, ...more }, body: encoded(), signal };
-    const answer = await sent(url, request, { send: connect, rejected, hint: HINT });
+    const answer = await sent(url, request, {
+      send: connect,
+      rejected,
+      hint: modelName === undefined ? HINT : HINT_FOR_RECORD,
+    });
     checkStream(answer, url);
     return answer;
   }

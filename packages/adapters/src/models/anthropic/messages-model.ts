@@ -33,7 +33,15 @@ export interface MessagesModelOptions {
   readonly price?: ModelPrice | undefined;
 }
 
-const CLAUDE: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+const CLAUDE: ModelAbilities = {
+  tools: true,
+  parallelTools: true,
+  images: true,
+  pdf: true,
+  thinking: true,
+  output: true,
+  caching: true,
+};
 
 /** A connection is given up if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;

@@ -48,6 +48,7 @@ export function chatBody(
       })),
     }),
     ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: "none" }),
+    ...(!abilities.parallelTools && tools.length > 0 && { parallel_tool_calls: false }),
     ...(abilities.thinking && thinkingFields(call.thinkingTokens, quirks)),
     ...(output?.schema && {
       response_format: {

@@ -23,7 +23,15 @@ export interface OpenAiCompatibleOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-const ABILITIES: ModelAbilities = { tools: true, images: false, pdf: false, thinking: true, output: false };
+const ABILITIES: ModelAbilities = {
+  tools: true,
+  parallelTools: true,
+  images: false,
+  pdf: false,
+  thinking: true,
+  output: false,
+  caching: false,
+};
 
 /** A model on a server with the Chat Completions API: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, DeepSeek, Groq … */
 export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): Model {

@@ -46,6 +46,7 @@ export function responsesBody(
       })),
     }),
     ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: "none" }),
+    ...(!abilities.parallelTools && tools.length > 0 && { parallel_tool_calls: false }),
     ...(effort && { reasoning: { effort, summary: "auto" } }),
     ...(output?.schema && {
       text: {
@@ -55,8 +56,8 @@ export function responsesBody(
     store: false,
     include: ["reasoning.encrypted_content"],
     // OpenAI caches automatically; the key makes a cache hit more likely.
-    ...(call.cache !== "off" && { prompt_cache_key: call.sessionId }),
-    ...(call.cache === "long" && { prompt_cache_retention: "24h" }),
+    ...(abilities.caching && call.cache !== "off" && { prompt_cache_key: call.sessionId }),
+    ...(abilities.caching && call.cache === "long" && { prompt_cache_retention: "24h" }),
     stream: true,
   };
   return { api: "responses", body, leftOut: [...leftOut, ...dropped] };

@@ -18,7 +18,15 @@ export interface OpenAiOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-const ABILITIES: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
+const ABILITIES: ModelAbilities = {
+  tools: true,
+  parallelTools: true,
+  images: true,
+  pdf: true,
+  thinking: true,
+  output: true,
+  caching: true,
+};
 
 /** A model of OpenAI through the Responses API. OpenAI stores nothing: reasoning is sent back in full from the log. */
 export function createOpenAiModel(options: OpenAiOptions): Model {

@@ -7,20 +7,25 @@ import {
   outOfMoney,
   outOfMoneyEnd,
 } from "@skein/core";
-import { type ClaudeOptions, picosOfCall } from "@skein/protocol";
+import { type ClaudeOptions, type ModelPrice, picosOfCall } from "@skein/protocol";
 import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer.ts";
 import { modelNameOf } from "./options.ts";
+import type { SessionModels } from "./session-models.ts";
 
 /** Model aliases of Claude Code. Only the answer names the model behind an alias. */
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
 /** The end of a run whose budget is used up; undefined if it is not. Claude Code's own limit counts per process, not per run. */
-export function budgetEnd(state: SessionState, now: number): RunEnd | undefined {
+export function budgetEnd(
+  state: SessionState,
+  { now, termsOf }: { readonly now: number; readonly termsOf: SessionModels["termsOf"] },
+): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
   const named = modelNameOf(state, run.prompt);
   const prompt = { ...run.prompt, max_cost_micros: budgetOf(state, run.prompt) };
-  return outOfMoney(state, { ...run, prompt }, { model: named === null || ALIAS.test(named) ? null : named, now });
+  const model = named === null || ALIAS.test(named) ? null : named;
+  return outOfMoney(state, { ...run, prompt }, { model, price: termsOf(named).price, now });
 }
 
 /** The end of a run that has reached a cap of the operator. */
@@ -32,11 +37,14 @@ export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | unde
 export interface BudgetMeter {
   /** The reason why no further call is allowed, as a sentence. */
   refusal(): string | undefined;
-  used(model: string, usage: ReportedUsage): void;
+  used(model: string, usage: ReportedUsage, price: ModelPrice | undefined): void;
 }
 
 /** A meter for the run that begins now. */
-export function createBudgetMeter(log: { readonly state: SessionState }, now: () => number): BudgetMeter {
+export function createBudgetMeter(
+  log: { readonly state: SessionState },
+  { now, termsOf }: { readonly now: () => number; readonly termsOf: SessionModels["termsOf"] },
+): BudgetMeter {
   const { state } = log;
   const limited = state.run && {
     ...state.run,
@@ -48,17 +56,17 @@ export function createBudgetMeter(log: { readonly state: SessionState }, now: ()
     refusal() {
       if (left !== null && spent >= left)
         return "The budget of this run is spent: the model cannot be called any more.";
-      return budgetEnd(log.state, now())?.error?.message;
+      return budgetEnd(log.state, { now: now(), termsOf })?.error?.message;
     },
-    used(model, usage) {
-      spent += reportedCost(model, usage);
+    used(model, usage, price) {
+      spent += reportedCost(model, usage, price);
     },
   };
 }
 
 /** The cost of the reported usage of a call; 0 for a model without a price. */
-export function reportedCost(model: string, usage: ReportedUsage): bigint {
-  return BigInt(picosOfCall(model, tokensOf(usage)) ?? 0);
+export function reportedCost(model: string, usage: ReportedUsage, price?: ModelPrice): bigint {
+  return BigInt(picosOfCall(model, tokensOf(usage), price) ?? 0);
 }
 
 function tokensOf(usage: ReportedUsage) {

@@ -14,7 +14,6 @@ import type {
 import type { ClaudeSdk } from "./sdk.ts";
 import type { FactOf, SandboxPlace } from "@skein/core";
 import { type WaysOutStart, openWays } from "./sandbox-connections.ts";
-import type { ClaudeWalls } from "./claude-walls.ts";
 import type { BudgetMeter } from "./budget.ts";
 import { writeBackups } from "./backups.ts";
 import { type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
@@ -22,6 +21,7 @@ import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { createOutputLimits } from "./output-limits.ts";
 import { createPromptUrls } from "./prompt-urls.ts";
+import type { SessionModels } from "./session-models.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process for the SDK. A guarded process accepts limits and reports why it ended. */
@@ -81,6 +81,9 @@ export interface Child {
   readonly stored: Set<string>;
   /** The model and the permission mode, which can be changed while the process runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
+  readonly models: SessionModels;
+  /** Whether the process reaches models through the broker: then it can use any model of its session. */
+  readonly isBrokered: boolean;
   /** The token limit of an answer; undefined if unknown. */
   mostOutput(apiMessageId: string): number | undefined;
   send(message: SDKUserMessage): void;
@@ -106,8 +109,6 @@ export interface ChildStart extends WaysOutStart {
   readonly transcript: () => Promise<Transcript | null>;
   /** The part of the transcript that the process is shown. Default: all of it. */
   readonly shown?: (transcript: Transcript) => Transcript;
-  /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
-  readonly walls?: ClaudeWalls | undefined;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
   /** Start the process now and give it its prompt later. */
@@ -158,13 +159,13 @@ const NOT_ALLOWED: HookJSONOutput = {
 const NOBODY: PermissionResult = { behavior: "deny", message: "This session is idle: no worker drives it." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
-  const { sessionId, walls } = start;
+  const { sessionId } = start;
   const outputs = createOutputLimits(start.options.env?.["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
   let driver: Driver | undefined;
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
   const prompted = createPromptUrls();
   const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note, ...prompted };
-  const ways = walls && (await openWays(start, walls, about));
+  const ways = await openWays(start, about);
   const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
@@ -289,6 +290,8 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     entries: [...(transcript?.values() ?? [])].reduce((sum, { length }) => sum + length, 0),
     stored: new Set([...(transcript ?? [])].flatMap(storedIn)),
     now,
+    models: start.models,
+    isBrokered: ways !== undefined,
     mostOutput: outputs.of,
     send(message) {
       wasPrompted = true;

@@ -23,10 +23,12 @@ import {
   type SessionChild,
   cannotStart,
   childFor,
+  modelOfRun,
   prepareNext,
   turn,
 } from "./session-child.ts";
 import { resumeRun } from "./resume-run.ts";
+import { createSessionModels } from "./session-models.ts";
 import type { TurnEnd } from "./turn.ts";
 
 /** Drives the session until it has nothing left to do here, then gives the lease back. */
@@ -122,6 +124,9 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const { log } = drive;
   const { run_id, message_id, content } = prompt;
   const isFirst = log.state.runs === 0;
+  const hasLimit = isLimited(log.state, prompt);
+  // Only a limit needs to know the price before the run begins.
+  const { termsOf } = hasLimit ? await modelOfRun(drive, prompt) : createSessionModels(log.state.tenant, drive.deps);
   // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended
   // afterwards, and calls with effects wait for that append. If the append is rejected, only an answer that nobody has
   // seen is lost.
@@ -130,11 +135,11 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
     batch.add(runStarted(prompt, state.agent?.formatter ?? "json"));
     batch.add(messageEntered(state, message_id));
-    const broke = refusedEnd(drive.claimed) ?? budgetEnd(state, batch.now);
+    const broke = refusedEnd(drive.claimed) ?? budgetEnd(state, { now: batch.now, termsOf });
     if (broke) failRun(broke, batch);
   });
   begun.catch(() => undefined);
-  if (drive.claimed.refusal !== undefined || isLimited(log.state, prompt)) {
+  if (drive.claimed.refusal !== undefined || hasLimit) {
     // The run may have ended already: then no process is started for it.
     await begun;
     if (log.state.run?.runId !== run_id) return "ended";

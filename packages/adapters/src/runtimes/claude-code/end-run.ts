@@ -13,20 +13,28 @@ import {
   runFailed,
   stopReasonOf,
 } from "@skein/core";
-import { type JsonObject, type Message, isToolUse } from "@skein/protocol";
+import { type JsonObject, type Message, isToolUse, picosOfCall } from "@skein/protocol";
 import type { SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 import { budgetEnd } from "./budget.ts";
 import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
+import type { SessionModels } from "./session-models.ts";
 
-/** The run ends as Claude Code reported: `is_error` decides, never `subtype`. `unpaid`: why its last call was not allowed. */
-export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): void {
+/** The run ends as Claude Code reported: `is_error` decides, never `subtype`. */
+export function endRun(
+  said: SDKResultMessage,
+  batch: Batch,
+  { unpaid, termsOf }: Pick<SessionModels, "termsOf"> & { readonly unpaid?: (() => string | undefined) | undefined },
+): void {
   const { state, now } = batch;
   const run = state.run as RunState;
-  const result = run.simulatedCalls > 0 ? withoutCosts(said) : (said as unknown as JsonObject);
+  const result = withOwnCosts(said, termsOf);
   if (said.is_error) {
+    const refused = unpaid?.();
     const own =
-      cancellation(state, run) ?? budgetEnd(state, now) ?? (unpaid === undefined ? undefined : outOfMoneyEnd(unpaid));
+      cancellation(state, run) ??
+      budgetEnd(state, { now, termsOf }) ??
+      (refused === undefined ? undefined : outOfMoneyEnd(refused));
     return failRun(own ?? endOf(said), batch, result);
   }
   closeCalls(batch, () => LOST_RESULT);
@@ -38,10 +46,36 @@ export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): v
   batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: final, now, result }));
 }
 
-/** Removes the costs that Claude Code reports for simulated answers, which cost nothing. */
-function withoutCosts(said: SDKResultMessage): JsonObject {
-  const models = Object.entries(said.modelUsage).map(([model, usage]) => [model, { ...usage, costUSD: 0 }]);
-  return { ...(said as unknown as JsonObject), total_cost_usd: 0, modelUsage: Object.fromEntries(models) };
+/**
+ * Claude Code puts a price of Claude on the answers of every model. Simulated answers cost nothing, and a model with an
+ * address of its own has the price of its record, or none.
+ */
+function withOwnCosts(said: SDKResultMessage, termsOf: SessionModels["termsOf"]): JsonObject {
+  const result = said as unknown as JsonObject;
+  const models = Object.entries(said.modelUsage);
+  if (models.every(([model]) => !termsOf(model).simulated && !termsOf(model).isOwn)) return result;
+  const priced = models.map(
+    ([model, usage]) => [model, { ...usage, costUSD: costOfModel(model, usage, termsOf) }] as const,
+  );
+  const total = priced.reduce((sum, [, { costUSD }]) => sum + costUSD, 0);
+  return { ...result, total_cost_usd: total, modelUsage: Object.fromEntries(priced) };
+}
+
+function costOfModel(
+  model: string,
+  usage: SDKResultMessage["modelUsage"][string],
+  termsOf: SessionModels["termsOf"],
+): number {
+  const { simulated, isOwn, price } = termsOf(model);
+  if (simulated) return 0;
+  if (!isOwn) return usage.costUSD;
+  const counted = {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_creation_input_tokens: usage.cacheCreationInputTokens,
+    cache_read_input_tokens: usage.cacheReadInputTokens,
+  };
+  return (picosOfCall(model, counted, price) ?? 0) / 1e12;
 }
 
 /** The run ends with an error; `result` is Claude Code's message about it, if there is one. */

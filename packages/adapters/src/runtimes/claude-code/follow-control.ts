@@ -13,8 +13,14 @@ export function followControl(child: Child, first: SessionState): (state: Sessio
     }
     if (model !== null && model !== told.model) {
       told.model = model;
-      child.now.model = model;
-      child.query.setModel(model).catch(() => undefined);
+      changeModel(child, model).catch(() => undefined);
     }
   };
+}
+
+/** A process without the broker cannot reach a model with an address of its own: the next run starts one that can. */
+async function changeModel(child: Child, model: string): Promise<void> {
+  if (!child.isBrokered && (await child.models.reach(model))) return;
+  child.now.model = model;
+  await child.query.setModel(model);
 }

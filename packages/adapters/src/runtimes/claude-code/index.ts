@@ -19,6 +19,7 @@ import { sweepFolders } from "./child-folders.ts";
 export type { Spawn } from "./claude-child.ts";
 export type { ProcessFigures } from "./child-pool.ts";
 export type { ClaudeWalls } from "./claude-walls.ts";
+export { type OwnModels, namedModels } from "./session-models.ts";
 export { messageIdOf } from "./message-id.ts";
 export { type ResolvedOptions, optionsOf } from "./options.ts";
 export type { HookSession } from "./session-child.ts";
@@ -33,6 +34,8 @@ export interface ClaudeCodeDeps extends Pick<
   readonly spend?: SpendGate | undefined;
   /** Whether the built-in simulation is at `apiEnv`: its answers are marked and cost nothing. */
   readonly simulated?: boolean;
+  /** Models that have an address and a key of their own. */
+  readonly ownModels?: DriveDeps["ownModels"];
   /** Path of a `claude` to use instead of the SDK's own. */
   readonly executable?: string | undefined;
   /**

@@ -10,7 +10,8 @@ const SMALL = "haiku";
 
 /**
  * Why a session may not call a model through the broker, as a sentence; undefined if it may. A session may call the
- * models that it named and the small models that Claude Code uses by itself, if the policy of its key allows them.
+ * models that it named and the small models that Claude Code uses by itself, if the policy of its key allows them. A
+ * session whose model has an address of its own uses that one for everything.
  */
 export function modelRefusal(
   {
@@ -19,7 +20,11 @@ export function modelRefusal(
     fallback_model,
     agents,
   }: Pick<ResolvedOptions, "rules" | "model" | "fallback_model" | "agents">,
-  { model, current }: { readonly model: string; readonly current: string | undefined },
+  {
+    model,
+    current,
+    isOwn = false,
+  }: { readonly model: string; readonly current: string | undefined; readonly isOwn?: boolean },
 ): string | undefined {
   const chosen = [
     current ?? named ?? "default",
@@ -29,7 +34,7 @@ export function modelRefusal(
   const own = chosen.flatMap((name) => (name && name !== "inherit" ? [name] : []));
   if (rules?.models && !fits(rules.models, model))
     return `The policy of this server does not let this session use the model "${model}". It may use: ${rules.models.join(", ")}.`;
-  if (fits([...own, SMALL], model)) return undefined;
+  if (fits(isOwn ? own : [...own, SMALL], model)) return undefined;
   return `This session uses ${own.join(", ")}, and not the model "${model}".`;
 }
 

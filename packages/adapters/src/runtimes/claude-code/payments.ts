@@ -47,15 +47,16 @@ export function createPayments(spend: SpendGate | undefined, simulated: boolean)
       const payer = driven.get(sessionId);
       if (!spend || !payer || payer.caps.length === 0) return { settle() {} };
       const name = crypto.randomUUID();
-      const { model, maxTokens } = call;
-      const asked = { model, simulated, maxTokens, name, inputTokens: Math.ceil(call.bytes / BYTES_PER_TOKEN) };
-      const terms = { asksNobody: true, isWhole: true };
+      const { model, maxTokens, own } = call;
+      const isFree = simulated && !own;
+      const terms = { simulated: isFree, price: own?.price, asksNobody: true, isWhole: true };
+      const asked = { model, maxTokens, name, inputTokens: Math.ceil(call.bytes / BYTES_PER_TOKEN) };
       const answer = await spend.reserve(payer.state(), { ...asked, ...terms }, AbortSignal.timeout(60_000));
       payer.refusal = answer.kind === "refused" ? answer.sentence : undefined;
       if (answer.kind !== "granted") return payer.refusal ?? "";
       return {
         settle(usage: ReportedUsage | undefined) {
-          const picos = simulated || !usage ? 0n : reportedCost(model, usage);
+          const picos = isFree || !usage ? 0n : reportedCost(model, usage, own?.price);
           payer.paid += picos;
           void spend.settleNamed(sessionId, { name, picos, caps: payer.caps }).catch(() => undefined);
         },

@@ -18,10 +18,11 @@ import { closeCalls, settleCall, settledBy } from "./call-results.ts";
 import { messageIdOf } from "./message-id.ts";
 import { endRun } from "./end-run.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
+import type { CallTerms, SessionModels } from "./session-models.ts";
 
 export interface RecordOptions {
-  /** Whether Claude Code is answered by the built-in simulation instead of a model. */
-  readonly simulated: boolean;
+  /** What the answers of a model cost. */
+  readonly termsOf: SessionModels["termsOf"];
   /** The token limit of an answer; undefined if unknown. */
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
   /** The run continues in another process, where a new answer replaces the interrupted one. */
@@ -34,7 +35,6 @@ export interface RecordOptions {
 export function recordMessage(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state } = batch;
   const { run } = state;
-  const { simulated } = options;
   if (!run) return;
   switch (message.kind) {
     case "started":
@@ -44,9 +44,9 @@ export function recordMessage(message: ClaudeMessage, batch: Batch, options: Rec
     case "retried":
       return batch.add(stepRetried(nextStep(run), { ...message, attempt: Math.max(1, message.attempt) }));
     case "subagent":
-      return batch.add(subagentMessaged({ ...message, simulated, runId: run.runId }));
+      return batch.add(subagentMessaged({ ...message, ...options.termsOf(message.model), runId: run.runId }));
     case "reply":
-      return recordReply({ ...message, simulated }, run, batch);
+      return recordReply({ ...message, ...options.termsOf(message.model) }, run, batch);
     case "broken":
       return recordBroken(message, batch, options);
     case "steered":
@@ -55,7 +55,7 @@ export function recordMessage(message: ClaudeMessage, batch: Batch, options: Rec
       for (const result of message.results) settleCall(settledBy(result), batch);
       return;
     case "ended":
-      return endRun(message.result, batch, options.unpaid?.());
+      return endRun(message.result, batch, options);
   }
 }
 
@@ -72,7 +72,7 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
   if (!state.run || (message.kind !== "reply" && message.kind !== "subagent")) return;
   const { model, usage } = message;
   if (model !== null && usage !== null)
-    add(stepAbandoned(nextStep(state.run), { model, usage, simulated: options.simulated }));
+    add(stepAbandoned(nextStep(state.run), { model, usage, ...options.termsOf(model) }));
 }
 
 /**
@@ -82,16 +82,18 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,
   batch: Batch,
-  { simulated, mostOutput, goesOn = false }: RecordOptions,
+  { termsOf, mostOutput, goesOn = false }: RecordOptions,
 ): void {
   const { run, sessionId } = batch.state;
   if (!run) return;
+  const { simulated, price } = termsOf(model);
   const limit = estimated && !simulated ? mostOutput?.(apiMessageId) : undefined;
   const reserved =
     limit !== undefined
       ? reservationFor(batch.state, {
           runId: run.runId,
           model,
+          price,
           known: usage,
           most: { ...usage, output_tokens: Math.max(usage.output_tokens, limit) },
           now: batch.now,
@@ -101,15 +103,11 @@ function recordBroken(
   const answer = !goesOn && content.length > 0 ? { messageId, content } : undefined;
   const unasked = goesOn ? "handed_over" : "worker_lost";
   const reason = isCancelled(batch.state, run) ? "cancelled" : unasked;
-  batch.add(stepAbandoned(nextStep(run), { model, usage, estimated, reserved, simulated, reason, answer }));
+  batch.add(stepAbandoned(nextStep(run), { model, usage, estimated, reserved, simulated, price, reason, answer }));
   if (answer) batch.add(messageEntered(batch.state, messageId));
 }
 
-function recordReply(
-  reply: Extract<ClaudeMessage, { kind: "reply" }> & { readonly simulated: boolean },
-  run: RunState,
-  batch: Batch,
-): void {
+function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }> & CallTerms, run: RunState, batch: Batch): void {
   // If an answer requests more calls while others are open, the open calls will get no result.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;

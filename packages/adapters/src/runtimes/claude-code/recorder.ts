@@ -31,8 +31,6 @@ export interface RecorderDeps {
   readonly ids: Ids;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** Whether the built-in simulation answers. */
-  readonly simulated: boolean;
   readonly unpaid?: RecordOptions["unpaid"];
   readonly heard: (message: ClaudeMessage) => void;
   readonly written: (message: ClaudeMessage) => void;
@@ -71,7 +69,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   const { child, log, runId, now } = deps;
   const { stored } = child;
   const recording = {
-    simulated: deps.simulated,
+    termsOf: child.models.termsOf,
     mostOutput: child.mostOutput,
     ...(deps.unpaid && { unpaid: deps.unpaid }),
   };

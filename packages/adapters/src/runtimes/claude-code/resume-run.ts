@@ -21,7 +21,8 @@ import { permissionOf } from "./permission.ts";
 import { recordMessage, recordSteered } from "./record-messages.ts";
 import { completeRun, failRun } from "./end-run.ts";
 import type { CallResult, ClaudeMessage } from "./sdk-messages.ts";
-import { type Drive, cannotStart, childFor, turn } from "./session-child.ts";
+import { type Drive, cannotStart, childFor, modelOfRun, turn } from "./session-child.ts";
+import type { SessionModels } from "./session-models.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
 
@@ -44,12 +45,13 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   // The model gets all results of its answer at once, so nothing can be done until every question is answered.
   if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
+  const { termsOf } = await modelOfRun(drive, before.prompt);
   await log.write((batch) => {
     const resumed = resume(batch, lease.fence);
     if (!resumed) return;
     if (waits && !resumed.over) return deferCall(transcript, batch);
     closeStrays(awaits, batch);
-    closeRun(transcript, resumed, { batch, deps, claimed: drive.claimed });
+    closeRun(transcript, resumed, { batch, termsOf, claimed: drive.claimed });
   });
   const { run } = log.state;
   if (!run) return "ended";
@@ -131,7 +133,7 @@ function resume({ state, add }: Batch, fence: number): Resumed | undefined {
 function closeRun(
   transcript: Transcript,
   { run, over }: Resumed,
-  { batch, deps, claimed }: Pick<Drive, "deps" | "claimed"> & { readonly batch: Batch },
+  { batch, claimed, termsOf }: Pick<Drive, "claimed"> & Pick<SessionModels, "termsOf"> & { readonly batch: Batch },
 ): void {
   const { state } = batch;
   const entries: Entry[] = [];
@@ -147,9 +149,9 @@ function closeRun(
   recordAllSteered(transcript, batch);
   if (over) return failRun(over, batch);
   const reply = open.length === 0 ? lastReply(transcript, state) : undefined;
-  if (reply) recordMessage(reply, batch, deps);
+  if (reply) recordMessage(reply, batch, { termsOf });
   if (hasAnswered(state)) return completeRun(batch);
-  const broke = refusedEnd(claimed) ?? budgetEnd(state, batch.now);
+  const broke = refusedEnd(claimed) ?? budgetEnd(state, { now: batch.now, termsOf });
   if (broke) failRun(broke, batch);
 }
 

@@ -1,16 +1,22 @@
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { SandboxPlace } from "@skein/core";
 import { openHosts } from "../../sandboxes/host-gate.ts";
-import type { ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
+import type { ModelBroker, ModelPass, PassRules } from "../../sandboxes/model-broker/index.ts";
 import type { BudgetMeter } from "./budget.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { edgeServers } from "./edge-servers.ts";
 import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
+import type { SessionModels } from "./session-models.ts";
 
 /** The options of a process, and what it can connect to if it is in a sandbox. */
 export interface WaysOutStart {
   readonly options: Options;
+  /** The sandbox of the process. Without it the process has the rights of this server's user. */
+  readonly walls?: ClaudeWalls | undefined;
+  /** The way to the model. Without it the process calls the server's own model itself, and has the real key. */
+  readonly broker?: ModelBroker | undefined;
+  readonly models: SessionModels;
   /** Hosts that the process may call. */
   readonly hosts?: readonly string[];
   /** Reserves money for each model call under the operator's caps. */
@@ -33,7 +39,7 @@ interface Current {
   readonly allowsUrl: (url: string) => boolean;
 }
 
-/** The connections of one process out of its sandbox: to the model, to allowed hosts, and to its MCP servers. */
+/** The connections of one process: to the model, and out of its sandbox to allowed hosts and to its MCP servers. */
 interface WaysOut {
   readonly pass: ModelPass;
   /** The options of the process, with the addresses of these connections. */
@@ -42,23 +48,30 @@ interface WaysOut {
   close(): Promise<void>;
 }
 
-export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current: Current): Promise<WaysOut> {
-  const { options, hosts = [], ownServers = {} } = start;
-  const pass = await walls.broker.issue({
+/** Undefined if the process makes its connections itself. */
+export async function openWays(start: WaysOutStart, current: Current): Promise<WaysOut | undefined> {
+  const { options, walls, broker, hosts = [], ownServers = {} } = start;
+  if (!broker) return undefined;
+  const pass = await broker.issue({
+    reach: start.models.reach,
     refusal: (model) => start.modelRefusal?.(model, current.model()) ?? current.budget()?.refusal(),
     onBegun: current.onBegun,
     allowsUrl: current.allowsUrl,
     allowsTool: start.allowsTool,
-    onUsage: (model, usage) => current.budget()?.used(model, usage),
+    onUsage: (model, usage, own) => current.budget()?.used(model, usage, own?.price),
     ...(start.pay && { pay: start.pay }),
   });
+  if (!walls) {
+    const env = { ...options.env, ...wayToModel(pass.token, pass.socket) };
+    return { pass, options: { ...options, env }, places: [], close: pass.close };
+  }
   const gate = await openHosts(hosts, walls.places);
   const edge = await edgeServers(options.mcpServers ?? {}, ownServers, walls);
   return {
     pass,
     options: {
       ...options,
-      env: { ...options.env, ...wayToModel(pass), ...gate?.env },
+      env: { ...options.env, ...wayToModel(pass.token, BROKER_SOCKET), ...gate?.env },
       ...(options.mcpServers && { mcpServers: edge.servers }),
     },
     places: [{ path: pass.socket, access: "read", inside: BROKER_SOCKET }, ...(gate ? [gate.place] : [])],
@@ -71,12 +84,12 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
 }
 
 /**
- * The environment variables with which a process in a sandbox reaches the model. The token is valid only for this
+ * The environment variables with which a process reaches the model through the broker. The token is valid only for this
  * process, and only while the session is driven.
  */
-function wayToModel({ token }: ModelPass): Record<string, string> {
+function wayToModel(token: string, socket: string): Record<string, string> {
   return {
-    ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
+    ANTHROPIC_UNIX_SOCKET: socket,
     // The real address is not used: Claude Code would first resolve its name, which takes 18 s without a network.
     ANTHROPIC_BASE_URL: "http://broker",
     ANTHROPIC_API_KEY: token,

@@ -19,8 +19,15 @@ import type { ChildPool } from "./child-pool.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
 import { modelRefusal } from "./model-refusal.ts";
+import {
+  type OwnModels,
+  type SessionModels,
+  createSessionModels,
+  namedModels,
+  onlyModelEnvironment,
+} from "./session-models.ts";
 import { CLAUDE_TOOLS } from "./policy/tool-names.ts";
-import type { ResolvedOptions } from "./options.ts";
+import { type ResolvedOptions, modelNameOf } from "./options.ts";
 import type { Payments } from "./payments.ts";
 import { checkReadOnly, placesOf } from "./session-places.ts";
 import { sdkOptions } from "./sdk-options.ts";
@@ -44,6 +51,8 @@ export interface DriveDeps extends DriverLogDeps {
   readonly apiEnv: Readonly<Record<string, string>>;
   /** Whether the built-in simulation answers at that address. */
   readonly simulated: boolean;
+  /** Models that have an address and a key of their own. */
+  readonly ownModels?: OwnModels | undefined;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
   /** Called when a run cannot begin because of the operator's rules or the sandbox. */
@@ -143,6 +152,19 @@ async function checkOutputStyle(child: Child, style: string): Promise<void> {
   );
 }
 
+/** The model that a run names, so that its price is known. A model that cannot be used is an error only when the run starts. */
+export async function modelOfRun({ log, deps }: Drive, prompt: QueuedPrompt): Promise<SessionModels> {
+  const models = createSessionModels(log.state.tenant, deps);
+  const named = modelNameOf(log.state, prompt);
+  if (named !== null)
+    try {
+      await models.reach(named);
+    } catch (error) {
+      if (!isKnownError(error)) throw error;
+    }
+  return models;
+}
+
 /** Starts a process in advance for the next session of the same kind, because this session is new. */
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
@@ -166,7 +188,12 @@ export async function startOf(
   const { sessionId, tenant, options, env } = session;
   const walls = await deps.walls(options.rules?.sandbox ?? "off");
   checkReadOnly(options, walls);
-  const apiEnv = walls ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
+  const models = createSessionModels(tenant, deps);
+  const reached = await Promise.all(namedModels(options).map(models.reach));
+  const broker = walls?.broker ?? (reached.some(Boolean) ? deps.ownModels?.broker : undefined);
+  const apiEnv = broker ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
+  const own = options.model ? await models.reach(options.model) : undefined;
+  const onlyModel = own && options.model ? onlyModelEnvironment(options.model, own) : {};
   // Options that can be changed while a process runs do not need a new process. `bypassPermissions` cannot be set
   // later.
   const {
@@ -182,14 +209,16 @@ export async function startOf(
     sessionId,
     tenant,
     pay: deps.payments.payFor(sessionId),
-    key: JSON.stringify({ ...fixed, asksNobody }),
+    key: JSON.stringify({ ...fixed, asksNobody, onlyModel, isBrokered: broker !== undefined }),
     hooksOf: (bridge) => deps.hooksOf({ ...bridge, sessionId, tenant, options }),
     walls,
+    broker,
+    models,
     allowsTool: (name) => isAmong(options.rules?.tools, name),
     places: placesOf(options),
     hosts: hostsOf(options, walls),
     ownServers: options.ownServers,
-    modelRefusal: (model, current) => modelRefusal(options, { model, current }),
+    modelRefusal: (model, current) => modelRefusal(options, { model, current, isOwn: models.termsOf(current).isOwn }),
     options: {
       // Claude Code's own sandbox does not work inside ours, which is stricter.
       ...sdkOptions(walls ? { ...options, sandbox: null } : options),
@@ -201,13 +230,14 @@ export async function startOf(
           apiEnv,
           isWalled: walls !== undefined,
         }),
+        ...onlyModel,
         ...env,
       },
     },
   };
 }
 
-/** Removes the credentials: in a sandbox the model is called through the broker, so that no secret is inside. */
+/** Removes the credentials: where the model is called through the broker, the process has no secret. */
 function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
 }
@@ -259,7 +289,6 @@ export async function turn(
       clock: claimed.clock,
       cwd: options.cwd,
       checkpoints: options.enable_file_checkpointing,
-      simulated: deps.simulated,
       unpaid: () => deps.payments.refusal(lease.sessionId),
       maxMessageBytes: options.max_buffer_size ?? null,
       secrets: secretsOf(options, deps.apiEnv),

@@ -47,8 +47,6 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** Whether the built-in simulation answers. */
-  readonly simulated: boolean;
   /** The reason why the last call of the session was rejected for lack of money. */
   readonly unpaid?: () => string | undefined;
   /** The largest message of the child, in bytes; null if the guard of the process checks it. */
@@ -74,6 +72,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { child, log, lease, clock, signal, maxMessageBytes } = turn;
   const { now, live } = deps;
   const { sessionId } = lease;
+  const { termsOf } = child.models;
   const end = Promise.withResolvers<TurnEnd>();
   const drafts = createDrafts(live, sessionId, { runId: turn.runId, step: log.state.run?.step ?? 0 });
   const tellControl = followControl(child, log.state);
@@ -163,7 +162,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     if (!interrupted) steering.handOver(log.state);
     recorder.openGates();
     questions.wake();
-    const over = interrupted ? undefined : wantedEnd(log.state, now());
+    const over = interrupted ? undefined : wantedEnd(log.state, { now: now(), termsOf });
     if (over) {
       interrupted = true;
       child.query.interrupt().catch(() => undefined);
@@ -229,7 +228,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       },
       begins: recorder.begins,
       canUseTool: questions.canUseTool,
-      budget: createBudgetMeter(log, now),
+      budget: createBudgetMeter(log, { now, termsOf }),
     });
     void child.ended.then(({ code, message }) => fail({ code, message }).catch(abandon));
     void turn.begun.then(hasBegun, abandon);
@@ -254,11 +253,11 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 }
 
 /** The reason why a run must end now; undefined while it may continue. */
-function wantedEnd(state: SessionState, now: number): RunEnd | undefined {
+function wantedEnd(state: SessionState, terms: Parameters<typeof budgetEnd>[1]): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
   // A run with a final answer ends by itself.
-  return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, now) : undefined);
+  return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, terms) : undefined);
 }
 
 /** Claude Code may report the end of a prompt after the next prompt has arrived: such a report must not end the next prompt. */

@@ -1,16 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { renameModel } from "./rename-model.ts";
+import type { Upstream } from "./upstream.ts";
 import { type AnswerTap, type AskedAnswer, tapAnswer, usageOfCut } from "./usage-of-answer.ts";
-
-/** The address and the credentials of the model. */
-export interface Upstream {
-  /** Such as `https://api.anthropic.com`. */
-  readonly baseUrl: string;
-  /** The headers that carry the real credentials. */
-  readonly credentials: Readonly<Record<string, string>>;
-  readonly fetch?: typeof fetch;
-}
 
 export interface Forwarded extends AnswerTap {
   readonly request: IncomingMessage;
@@ -20,6 +13,8 @@ export interface Forwarded extends AnswerTap {
   readonly path: string;
   readonly asked: AskedAnswer;
   readonly signal: AbortSignal;
+  /** The name that the program has for the model, if its server has another one: the answer gets this name. */
+  readonly nameInAnswer?: string | undefined;
 }
 
 /**
@@ -40,21 +35,17 @@ const NOT_RETURNED = new Set([
 ]);
 
 /** Forwards a request with the real credentials, and passes the answer back as it arrives. */
-export async function forwardRequest(
-  forwarded: Forwarded,
-  { baseUrl, credentials, fetch: send = fetch }: Upstream,
-): Promise<void> {
-  const { request, response, body, path, signal, asked } = forwarded;
+export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): Promise<void> {
+  const { request, response, body, path, signal, asked, nameInAnswer } = forwarded;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   let answer: Response;
   try {
-    answer = await send(`${baseUrl.replace(/\/+$/, "")}${path}`, {
-      method: "POST",
-      // Requests an uncompressed answer, because the usage in it is read on the way.
-      headers: { ...passedOn(request), "accept-encoding": "identity", ...credentials },
+    answer = await upstream({
+      path,
       body,
-      redirect: "manual",
+      // Plain bytes: the usage in them is read on the way.
+      headers: { ...passedOn(request), "accept-encoding": "identity" },
       signal: AbortSignal.any([signal, gone.signal]),
     });
   } catch (error) {
@@ -73,8 +64,11 @@ export async function forwardRequest(
   const headers = [...answer.headers].filter(([name]) => !NOT_RETURNED.has(name));
   response.writeHead(answer.status, Object.fromEntries(headers));
   if (!answer.body) return void response.end();
-  const tap = tapAnswer(answer, forwarded);
-  await pipeline(Readable.fromWeb(answer.body), tap, response).catch(() => response.destroy());
+  const type = answer.headers.get("content-type") ?? "";
+  const renamed = nameInAnswer === undefined ? new PassThrough() : renameModel(type, nameInAnswer);
+  await pipeline(Readable.fromWeb(answer.body), renamed, tapAnswer(answer, forwarded), response).catch(() =>
+    response.destroy(),
+  );
 }
 
 function passedOn({ headers }: IncomingMessage): Record<string, string> {

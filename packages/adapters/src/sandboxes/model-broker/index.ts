@@ -4,15 +4,20 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Upstream, forwardRequest } from "./forward-request.ts";
+import { isKnownError } from "@skein/protocol";
+import { forwardRequest } from "./forward-request.ts";
 import { type ProviderRules, providerRefusal } from "./provider-refusal.ts";
+import { type BrokeredModel, type HttpUpstream, type Upstream, createHttpUpstream } from "./upstream.ts";
 import type { ReportedUsage } from "./usage-of-answer.ts";
+
+export { type BrokeredModel, type Upstream, createHttpUpstream } from "./upstream.ts";
 
 /**
  * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
  * that is valid for one session, for the models of that session, and only while the pass is open.
  *
- * The broker reads requests of the Messages API, and forwards everything unchanged.
+ * The broker reads requests of the Messages API. Requests and answers pass unchanged, except for the name of a model that
+ * has an address of its own.
  */
 export interface ModelBroker {
   /** Makes a socket and a token for one program. They do not work until the pass is opened. */
@@ -24,10 +29,15 @@ export interface ModelBroker {
 export interface PassRules extends ProviderRules {
   /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
+  /**
+   * How a model with an address and a key of its own is reached; undefined for a model of the broker's own server. Asked
+   * before each call. An error that it throws rejects the call.
+   */
+  readonly reach?: (model: string) => Promise<BrokeredModel | undefined>;
   /** Called when a streamed answer begins, with its id and the token limit of its request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
   /** Called with the usage of each call: as the model reported it, or estimated if the call was cut off. */
-  readonly onUsage?: (model: string, usage: ReportedUsage) => void;
+  readonly onUsage?: (model: string, usage: ReportedUsage, own: BrokeredModel | undefined) => void;
   /** Asked before each call: a sentence rejects the call, otherwise `settle` gets the usage of the call. */
   readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
 }
@@ -37,6 +47,8 @@ export interface BrokeredCall {
   readonly model: string;
   readonly maxTokens: number;
   readonly bytes: number;
+  /** The model, if it has an address and a key of its own. */
+  readonly own: BrokeredModel | undefined;
 }
 
 /** Called once, when the call is over; undefined if the model did not answer it. */
@@ -60,7 +72,9 @@ const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
 const TOO_LARGE = `A request may have ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
-export function createModelBroker(deps: Upstream): ModelBroker {
+/** `server` has the models that have no address of their own. */
+export function createModelBroker(server: HttpUpstream): ModelBroker {
+  const upstream = createHttpUpstream(server);
   // Not in the data folder, because its path may be too long for a socket (108 bytes).
   let folder: string | undefined;
   let issued = 0;
@@ -70,7 +84,7 @@ export function createModelBroker(deps: Upstream): ModelBroker {
     async issue(rules) {
       folder ??= mkdtempSync(join(tmpdir(), "skein-broker-"));
       issued += 1;
-      const pass = await createPass(join(folder, `${issued}.sock`), rules, deps);
+      const pass = await createPass(join(folder, `${issued}.sock`), rules, upstream);
       passes.add(pass);
       return { ...pass, close: () => (passes.delete(pass), pass.close()) };
     },
@@ -83,7 +97,7 @@ export function createModelBroker(deps: Upstream): ModelBroker {
   };
 }
 
-async function createPass(socket: string, rules: PassRules, deps: Upstream): Promise<ModelPass> {
+async function createPass(socket: string, rules: PassRules, server: Upstream): Promise<ModelPass> {
   const token = `skein-pass-${randomBytes(24).toString("base64url")}`;
   let session: AbortController | undefined;
 
@@ -108,28 +122,42 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
     const refusal = rules.refusal?.(model) ?? providerRefusal(call, rules);
     if (refusal !== undefined) return refuse(response, 403, "permission_error", refusal);
     const { signal } = session;
-    const paid = costs ? await rules.pay?.({ model, maxTokens, bytes: body.length }) : undefined;
+    const own = await reached(model);
+    if (typeof own === "string") return refuse(response, 403, "permission_error", own);
+    const paid = costs ? await rules.pay?.({ model, maxTokens, bytes: body.length, own }) : undefined;
     if (typeof paid === "string") return refuse(response, 403, "permission_error", paid);
     let usage: ReportedUsage | undefined;
     const onUsage = (told: ReportedUsage): void => {
       usage = told;
-      rules.onUsage?.(model, told);
+      rules.onUsage?.(model, told, own);
     };
     const tap = { onUsage, onBegun: (id: string): void => rules.onBegun?.(id, maxTokens) };
-    const path = `${pathname}${search}`;
     const asked = { bytes: body.length, maxTokens, isStream: call["stream"] === true };
-    await forwardRequest({ request, response, body, path, asked, signal, ...tap }, deps).finally(() =>
-      paid?.settle(usage),
-    );
+    const forwarded = { request, response, path: `${pathname}${search}`, asked, signal, ...tap };
+    await (
+      own
+        ? forwardRequest({ ...forwarded, body: withModel(body, own.modelName), nameInAnswer: model }, own.upstream)
+        : forwardRequest({ ...forwarded, body }, server)
+    ).finally(() => paid?.settle(usage));
   }
 
-  const server = createServer((request, response) => {
+  /** The model if it is reached elsewhere, or the reason why it cannot be used. */
+  async function reached(model: string): Promise<BrokeredModel | string | undefined> {
+    try {
+      return await rules.reach?.(model);
+    } catch (error) {
+      if (!isKnownError(error)) throw error;
+      return error.message;
+    }
+  }
+
+  const listener = createServer((request, response) => {
     answer(request, response).catch(() => {
       // The program has closed the connection, or sent an incomplete request.
       response.destroy();
     });
   });
-  await listen(server, socket);
+  await listen(listener, socket);
 
   return {
     socket,
@@ -144,8 +172,8 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
     async close() {
       session?.abort();
       session = undefined;
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => void server.close(() => resolve()));
+      listener.closeAllConnections();
+      await new Promise<void>((resolve) => void listener.close(() => resolve()));
     },
   };
 }
@@ -192,6 +220,12 @@ function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string
       ? "max_tokens: Expected a whole number of tokens."
       : "The request names no model.";
   return costs && call.max_tokens === undefined ? "max_tokens: Expected a whole number of tokens." : call;
+}
+
+/** The request with the name that the model's server knows. */
+function withModel(body: Uint8Array, model: string): Uint8Array<ArrayBuffer> {
+  const asked = JSON.parse(new TextDecoder().decode(body)) as object;
+  return new TextEncoder().encode(JSON.stringify({ ...asked, model }));
 }
 
 /** An error in the format of the Messages API, which its clients understand. */

@@ -229,8 +229,9 @@ export function subagentMessaged(message: {
   readonly model: string | null;
   readonly usage: Usage | null;
   readonly simulated?: boolean;
+  readonly price?: ModelPrice | undefined;
 }): FactOf<"subagent.messaged"> {
-  const { model, usage, simulated } = message;
+  const { model, usage, simulated, price } = message;
   return {
     event_type: "subagent.messaged",
     data: {
@@ -241,7 +242,7 @@ export function subagentMessaged(message: {
       content: message.content,
       model,
       usage,
-      cost: usage && model !== null ? priceOf({ model, usage, simulated }) : null,
+      cost: usage && model !== null ? priceOf({ model, usage, simulated, price }) : null,
       ...(usage && simulated && { simulated: true }),
     },
   };

@@ -98,7 +98,15 @@ function note(opened: { call: Call | null }, sessionId: string, events: readonly
 
 function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Call | null }): Model {
   return {
-    abilities: { tools: true, images: true, pdf: true, thinking: true, output: false },
+    abilities: {
+      tools: true,
+      parallelTools: true,
+      images: true,
+      pdf: true,
+      thinking: true,
+      output: false,
+      caching: true,
+    },
     prepare: () => ({ api: "none", body: {}, leftOut: [] }),
     async call({ turns: messages }) {
       const { call } = opened;

@@ -23,8 +23,8 @@ const ToolName = Line.min(1)
  * (`us.anthropic.claude-…-v1:0`, or the ARN of a profile). `[1m]` asks for the window of a million tokens.
  */
 export const ClaudeModel = Line.max(100).regex(
-  /^(?:sonnet|opus|haiku|fable|best|opusplan|default|(?:[a-z]{2,10}(?:-[a-z]{2,10})?\.)?(?:anthropic\.)?claude-[a-zA-Z0-9._-]+(?:@[a-zA-Z0-9-]+)?(?::\d+(?::\w+)?)?|arn:aws[a-z-]*:bedrock:[a-zA-Z0-9:/._-]+)(?:\[1m\])?$/,
-  "Expected sonnet, opus, haiku, opusplan, or the id of a Claude model (claude-…, or as Bedrock and Vertex name it).",
+  /^(?:sonnet|opus|haiku|fable|best|opusplan|default|(?:[a-z]{2,10}(?:-[a-z]{2,10})?\.)?(?:anthropic\.)?claude-[a-zA-Z0-9._-]+(?:@[a-zA-Z0-9-]+)?(?::\d+(?::\w+)?)?|[a-zA-Z0-9][a-zA-Z0-9._-]*\/[a-zA-Z0-9._:@/-]+|arn:aws[a-z-]*:bedrock:[a-zA-Z0-9:/._-]+)(?:\[1m\])?$/,
+  "Expected sonnet, opus, haiku, opusplan, the id of a Claude model (claude-…, or as Bedrock and Vertex name it), or provider/name of a model of this server.",
 );
 
 /** How hard the model tries. */

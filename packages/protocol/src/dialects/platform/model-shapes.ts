@@ -2,6 +2,18 @@ import { z } from "zod";
 import { LlmModel } from "../../agent.ts";
 import { ModelSettings } from "../../model-settings.ts";
 
+const PLAIN_KEY = /^[\x21-\x7e]{1,2000}$/;
+
+/** Whether a key is JSON, as the key of a service account in Google's cloud. */
+export function isJsonKey(key: string): boolean {
+  try {
+    const value: unknown = JSON.parse(key);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
 /** A model to add. `settings` replace existing ones; without them an existing model is not changed. */
 export const ModelInput = z.strictObject({
   name: LlmModel.shape.name,
@@ -10,7 +22,11 @@ export const ModelInput = z.strictObject({
   /** The key of its provider. The key is stored encrypted, sent only to the model's address, and never shown. */
   key: z
     .string()
-    .regex(/^[\x21-\x7e]{1,2000}$/, "Expected a key of printable characters without spaces.")
+    .max(8000)
+    .refine(
+      (key) => PLAIN_KEY.test(key) || isJsonKey(key),
+      "Expected a key of 1 to 2000 printable characters without spaces, or the JSON of a service account's key.",
+    )
     .optional(),
 });
 
@@ -27,8 +43,8 @@ export type ApiModel = z.infer<typeof ApiModel>;
 
 /** The result of one small call that tests an ability of a model. */
 export const ModelTrial = z.object({
-  ability: z.enum(["text", "tools", "images", "thinking"]),
-  outcome: z.enum(["works", "fails", "not said to have it"]),
+  ability: z.enum(["text", "tools", "parallel_tools", "images", "pdf", "thinking", "output", "caching"]),
+  outcome: z.enum(["works", "fails", "not said to have it", "not tried"]),
   ms: z.int().nonnegative(),
   /** What the model answered, or what went wrong. */
   detail: z.string(),

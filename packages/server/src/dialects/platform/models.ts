@@ -22,7 +22,7 @@ export const modelHandlers = {
       if (!modelAdmin)
         throw new KnownError("invalid", "settings: This server accepts only names of models, without settings.");
       const keeps = before?.keySecret !== undefined && given.key_env === undefined;
-      modelAdmin.check({ tenant: principal.tenant, name, settings: given, hasKey: key !== undefined || keeps });
+      modelAdmin.check({ tenant: principal.tenant, name, settings: given, key, hasKey: key !== undefined || keeps });
     }
     const model = await models.add({ name, isDefault: is_default, settings: given, key, isGuarded: true });
     await catalog?.refresh(principal.tenant, { isUrgent: true });

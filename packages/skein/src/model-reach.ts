@@ -1,0 +1,69 @@
+import { createGuardedFetch } from "@skein/adapters/tools";
+import type { ReachedModel } from "@skein/core";
+import { type ModelPrice, type ModelSettings, givenPrice } from "@skein/protocol";
+import { awsKey } from "./cloud-models.ts";
+import { settingsOf } from "./model-providers.ts";
+import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
+
+/** A model of the store, with the text of its key. */
+export interface AddedModel extends ReachedModel {
+  readonly tenant: string;
+  /** The text of its key in the store, or why it cannot be read. */
+  readonly key: { readonly text: string; readonly problem?: undefined } | { readonly problem: string } | undefined;
+}
+
+export interface ReachDeps {
+  /** The record of the model, if it was added to the store. */
+  readonly added: AddedModel | undefined;
+  /** The value of an environment variable with a key. */
+  readonly keyIn: (variable: string) => string | undefined;
+  /** What models that were added by requests may use. */
+  readonly opened?: OpenedToModels | undefined;
+}
+
+/** How a model is reached: its settings with those of its provider, its key, and how connections are made. */
+export interface ModelReach {
+  readonly settings: ModelSettings;
+  /** The provider's name for the model. */
+  readonly modelName: string;
+  /** Undefined if the model needs none. */
+  readonly apiKey: string | undefined;
+  readonly price: ModelPrice | undefined;
+  /** Makes connections only to addresses that are open to the model. Undefined if every address is. */
+  readonly fetch: typeof globalThis.fetch | undefined;
+}
+
+const NOTHING_OPENED: OpenedToModels = { addresses: [], keyVariables: [] };
+
+/** How a model is reached, or why it cannot be. */
+export function reachOf(
+  name: string,
+  given: ModelSettings,
+  deps: ReachDeps,
+): ModelReach | { readonly problem: string } {
+  const { added, keyIn, opened = NOTHING_OPENED } = deps;
+  const settings = settingsOf(name, given);
+  const { adapter, key_env, price, model_name } = settings;
+  if (added?.isGuarded)
+    try {
+      // Checked again: an address that was allowed when the model was added may be forbidden by now.
+      checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
+    } catch (error) {
+      return { problem: `The model "${name}" cannot be used. ${(error as Error).message}` };
+    }
+  if (added?.key?.problem !== undefined)
+    return { problem: `The key of the model "${name}" cannot be read. ${added.key.problem}` };
+  const apiKey =
+    added?.key?.text ??
+    (key_env === undefined ? undefined : keyIn(key_env)) ??
+    (adapter === "bedrock" && given.key_env === undefined ? awsKey(keyIn) : undefined);
+  if (key_env !== undefined && (apiKey === undefined || apiKey === ""))
+    return { problem: `The model "${name}" needs a key in the environment variable ${key_env}, and it is not set.` };
+  return {
+    settings,
+    modelName: model_name ?? name.slice(name.indexOf("/") + 1),
+    apiKey,
+    price: givenPrice(name, price),
+    fetch: added?.isGuarded ? createGuardedFetch(modelPlaces(added.tenant, opened)) : undefined,
+  };
+}
