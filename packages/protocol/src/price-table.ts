@@ -78,8 +78,9 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * Models that other agents use: list prices, each found in at least two public sources, one of which quotes its maker. What
- * they cost before their prices changed is kept with the day of the change.
+ * Models that other agents use: list prices. Most were found in two public sources in November 2026, one of which quotes
+ * its maker; `gpt-5-3-codex` and the cached input of the Gemini 3 models in one, and the older Codex models not again. What
+ * a model cost before its price changed is kept with the day of the change.
  *
  * Not in the table, and so unpriced: models of which no two sources agree, and those whose price changed on a day that no
  * source tells. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The second

@@ -70,8 +70,7 @@ export function applyChanges(db: Database, sessionId: string, changes: Changes, 
       sessionId,
       tool_use_id,
     );
-  for (const checkpoint of changes.checkpointInserts)
-    insert(db, "checkpoints", { ...checkpoint });
+  for (const checkpoint of changes.checkpointInserts) insert(db, "checkpoints", { ...checkpoint });
   if (changes.fileInserts.length > 0) insertFiles(db, sessionId, changes);
 }
 

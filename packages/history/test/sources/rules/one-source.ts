@@ -19,7 +19,7 @@ export function folderWith(files: Files, folder = temporaryFolder()): string {
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
-    if (/\.(db|sqlite|vscdb)$/.test(name)) execute(path, String(content));
+    if (/\.(db|sqlite|vscdb)$/.test(name)) execute(path, textOf(content).toString());
     else writeFileSync(path, textOf(content));
   }
   return folder;

@@ -10,7 +10,7 @@ const FIRST = `CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, ti
 const SECOND = `CREATE TABLE session_v2 (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, agent TEXT, time_updated INTEGER);
   CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER, data TEXT);`;
 
-const text = (value: unknown): string => (value === null ? "NULL" : `'${String(value).replaceAll("'", "''")}'`);
+const text = (value: string | null): string => (value === null ? "NULL" : `'${value.replaceAll("'", "''")}'`);
 const json = (value: unknown): string => text(JSON.stringify(value));
 
 const session = (id: string, { title = "t", parent = null as string | null, revert = null as object | null } = {}) =>
