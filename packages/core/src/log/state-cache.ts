@@ -16,6 +16,8 @@ export interface StateCacheDeps {
 export interface StateCache {
   /** The state up to at least this sequence: from the cache, else from snapshot and log. The caller owns it until it gives it back. */
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
+  /** The state from the cache, if it is there. The caller owns it until it gives it back. */
+  takeKnown(sessionId: string): SessionState | undefined;
   /** Gives a state back that is exactly the fold of its log. */
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
@@ -89,6 +91,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
       if (known.sequence >= lastSequence) return known;
       return fold(known, await store.read(sessionId, { after: known.sequence }));
     },
+    takeKnown: forget,
     put(state) {
       keep(state);
       const since = state.sequence - (snapshots.get(state.sessionId) ?? 0);

@@ -12,6 +12,7 @@ import {
   withPlaces,
   project,
   sessionNotFound,
+  sessionTaken,
 } from "@skein/core";
 import { type Event, FACT_VERSION, KnownError, type NewEvent } from "@skein/protocol";
 import { blobOf } from "../sql/body.ts";
@@ -35,6 +36,7 @@ const HEAD = {
   release: `${COUNT}, fence = fence + 1, owner = null, leased_until = 0, due_at = ? where session_id = ?`,
   renewAndDue: `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
   renew: `${COUNT}, leased_until = ? where session_id = ?`,
+  claim: `${COUNT}, fence = fence + 1, owner = ?, leased_until = ?, due_at = ? where session_id = ?`,
   due: `${COUNT}, due_at = ? where session_id = ?`,
   count: `${COUNT} where session_id = ?`,
 };
@@ -51,6 +53,8 @@ export interface Head {
   readonly owner: string | null;
   readonly leased_until: number;
   readonly due_at: number | null;
+  /** The highest version of a fact in the log. */
+  readonly fact_version: number;
 }
 
 /** The log in sqlite: reading it, and the one job that writes to it. */
@@ -104,8 +108,11 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     changes,
     expect,
     lease,
+    claim,
+    time,
   }: AppendOptions & {
     readonly sessionId: string;
+    readonly time: number;
     readonly before: Head | undefined;
     readonly begins: boolean;
     readonly changes: Changes;
@@ -114,6 +121,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     if (lease && (before?.fence !== lease.fence || before.owner === null)) return leaseLost(lease);
     if (begins && before) return logMoved(sessionId, 0, last);
     if (expect !== undefined && expect !== last) return logMoved(sessionId, expect, last);
+    if (claim && before && !isFree(before, time)) return sessionTaken(sessionId);
     const twin = changes.checkpointInserts.find(({ user_message_uuid }) =>
       db.get("select 1 from checkpoints where session_id = ? and user_message_uuid = ?", sessionId, user_message_uuid),
     );
@@ -164,7 +172,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     const createdAt = new Date(time).toISOString();
     const events = withPlaces(sessionId, newEvents, { first: last + 1, createdAt });
     const changes = project(events);
-    const problem = problemWith({ sessionId, before, begins, changes, ...options });
+    const problem = problemWith({ sessionId, before, begins, changes, time, ...options });
     if (problem) {
       const stored = before && storedBefore(sessionId, newEvents);
       if (stored) return { events: stored, repeated: true };
@@ -191,7 +199,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
         last + 1,
         last + events.length,
       );
-    return { events, repeated: false };
+    return { events, repeated: false, ...(options.claim && { fence: (before?.fence ?? 0) + 1 }) };
   }
 
   /** Counts what was appended, renews the lease or gives it back, and says when the session is due. */
@@ -199,9 +207,10 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     sessionId: string,
     before: Head,
     counted: Counted,
-    { lease, dueAt, release, time }: AppendOptions & { readonly time: number },
+    { lease, claim, dueAt, release, time }: AppendOptions & { readonly time: number },
   ): void {
-    if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
+    if (claim) db.run(HEAD.claim, ...counted, claim.owner, time + claim.leaseMs, earlier(before, dueAt), sessionId);
+    else if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
     else if (lease && dueAt !== undefined) db.run(HEAD.renewAndDue, ...counted, time + lease.leaseMs, dueAt, sessionId);
     else if (lease) db.run(HEAD.renew, ...counted, time + lease.leaseMs, sessionId);
     // A prompt to a session that is already due usually changes nothing here, and then no index is written.
@@ -296,4 +305,13 @@ function readStretch(
     if (size >= most.bytes) break;
   }
   return { events, full: size >= most.bytes || events.length === most.events };
+}
+
+/** Whether a worker of this version can take the lease of a session. */
+function isFree({ leased_until, fact_version }: Head, time: number): boolean {
+  return leased_until <= time && fact_version <= FACT_VERSION;
+}
+
+function earlier({ due_at }: Head, dueAt: number | undefined): number | null {
+  return dueAt === undefined ? due_at : Math.min(dueAt, due_at ?? dueAt);
 }
