@@ -41,6 +41,15 @@ const HEAD = {
   count: `${COUNT} where session_id = ?`,
 };
 
+/** An append, with what is known before it is written. */
+interface AskedAppend extends AppendOptions {
+  readonly sessionId: string;
+  readonly time: number;
+  readonly before: Head | undefined;
+  readonly begins: boolean;
+  readonly changes: Changes;
+}
+
 /** What an append adds to the head of its session, and when. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
@@ -101,22 +110,8 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
   }
 
   /** Why an append is refused, unless it repeats an earlier one. */
-  function problemWith({
-    sessionId,
-    before,
-    begins,
-    changes,
-    expect,
-    lease,
-    claim,
-    time,
-  }: AppendOptions & {
-    readonly sessionId: string;
-    readonly time: number;
-    readonly before: Head | undefined;
-    readonly begins: boolean;
-    readonly changes: Changes;
-  }): KnownError | undefined {
+  function problemWith(asked: AskedAppend): KnownError | undefined {
+    const { sessionId, before, begins, changes, expect, lease, claim, time } = asked;
     const last = before?.last_sequence ?? 0;
     if (lease && (before?.fence !== lease.fence || before.owner === null)) return leaseLost(lease);
     if (begins && before) return logMoved(sessionId, 0, last);
